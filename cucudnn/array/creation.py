@@ -1,0 +1,357 @@
+"""Creation functions."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any, SupportsIndex
+
+import numpy as np
+
+from ..graph import dtypes, ops, shapes
+from ..graph.dtypes import DType
+from ..graph.node import Node
+from ..graph.shapes import Shape
+from ..lowering import device as devices
+from . import apply
+from .interchange import foreign_array, host_array, shared_array
+from .ndarray import (
+    as_array,
+    converted,
+    copied,
+    from_host,
+    geometry,
+    ndarray,
+    record,
+    reshaped,
+    view,
+)
+
+
+def _shape(shape: Any) -> Shape:
+    extents = (shape,) if isinstance(shape, SupportsIndex) else tuple(shape)
+    result = tuple(operator.index(n) for n in extents)
+    if any(n < 0 for n in result):
+        raise ValueError(f"negative extents are not allowed: {result}")
+    return result
+
+
+def _dtype(dtype: Any, default: DType = dtypes.float64) -> DType:
+    return default if dtype is None else dtypes.canonical(dtype)
+
+
+def asarray(
+    obj: Any,
+    /,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    copy: bool | None = None,
+    order: str | None = None,
+) -> ndarray:
+    """An array of numbers, nested lists of numbers, or another array.
+
+    Parameters
+    ----------
+    obj : array_like
+        A NumPy array is copied, so that it is ours alone, unless `copy` is False. Other libraries'
+        arrays are shared, unless `copy` is True.
+    dtype : dtype, optional
+    device : str or Device, optional
+        By default where `obj` is, else the default device.
+    copy : bool, optional
+        False: share the memory, or raise ValueError.
+    order : {'C', 'F', 'A', 'K'}, optional
+
+    Examples
+    --------
+    >>> import cucudnn as xp
+    >>> xp.asarray([1.0, 2.0]) + 1
+    array([2., 3.])
+    """
+    x = _imported(obj, device, copy, None if dtype is None else dtypes.canonical(dtype))
+    if dtype is not None and x.dtype != dtypes.canonical(dtype):
+        if copy is False:
+            raise ValueError("a conversion to another dtype needs a copy, and copy is False")
+        x = converted(x, dtype)
+        copy = None
+    if device is not None and devices.get(device) != x.device:
+        if copy is False:
+            raise ValueError("an array on another device needs a copy, and copy is False")
+        x = x.to_device(device)
+    if order in ("C", "F"):
+        flag = geometry(x).flags
+        if not (flag.c_contiguous if order == "C" else flag.f_contiguous):
+            return copied(x, order)
+    return x
+
+
+def _imported(obj: Any, device: Any, copy: bool | None, dtype: DType | None) -> ndarray:
+    if isinstance(obj, ndarray):
+        return copied(obj, "K") if copy else obj
+    if isinstance(obj, (bool, int, float, complex, list, tuple, np.generic)):
+        if copy is False:
+            raise ValueError("Python numbers have no memory to share, and copy is False")
+        return from_host(_numbers(obj, dtype), devices.get(device).name)
+    if isinstance(obj, np.ndarray):
+        dtypes.canonical(obj.dtype)
+        if copy is False:
+            return shared_array(obj, devices.get("cpu"), obj)
+        return from_host(obj, devices.get(device).name)
+    found = foreign_array(obj)
+    if found is None:
+        host = host_array(obj)
+        dtypes.canonical(host.dtype)
+        return from_host(host, devices.get(device).name)
+    native, home = found
+    if copy:
+        host = native.get() if home.kind == "cuda" else native
+        return from_host(host, home.name)
+    return shared_array(native, home, obj)
+
+
+def _numbers(obj: Any, dtype: DType | None) -> np.ndarray[Any, Any]:
+    array = host_array(obj)
+    if dtype is not None and dtype != array.dtype and array.dtype.kind in "iub":
+        # integers beyond float64's exact range keep their digits, and errors are NumPy's
+        with np.errstate(all="ignore"):
+            return np.asarray(obj if not _holds_arrays(obj) else array, dtype)
+    return array
+
+
+def _holds_arrays(obj: Any) -> bool:
+    if isinstance(obj, (list, tuple)):
+        return any(_holds_arrays(x) for x in obj)
+    return isinstance(obj, ndarray)
+
+
+def array(
+    obj: Any,
+    dtype: Any = None,
+    *,
+    copy: bool | None = True,
+    order: str = "K",
+    ndmin: int = 0,
+    device: Any = None,
+) -> ndarray:
+    """An array of its own, as NumPy's function of the name."""
+    x = asarray(obj, dtype=dtype, device=device, copy=copy if copy is not True else None,
+                order=None if order in ("K", "A") else order)  # fmt: skip
+    if copy and (isinstance(obj, ndarray) or x._storage.node.shared):
+        x = copied(x, order)
+    if x.ndim < ndmin:
+        x = reshaped(x, (1,) * (ndmin - x.ndim) + x.shape)
+    return x
+
+
+def full(
+    shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None
+) -> ndarray:
+    """An array of equal elements."""
+    extents, name = _shape(shape), devices.get(device).name
+    if isinstance(fill_value, (bool, int, float, complex)):
+        kind = _dtype(dtype, np.asarray(fill_value).dtype)
+        return record(lambda: apply.full(extents, fill_value, kind, name), scalar=False)
+    value = asarray(fill_value, dtype=dtype, device=name)
+
+    def make(node: Node) -> Node:
+        return apply.copy(
+            apply.broadcast_to(node, extents), shapes.c_strides(extents, node.dtype.itemsize)
+        )
+
+    return record(make, value, scalar=False)
+
+
+def zeros(shape: Any, dtype: Any = None, *, device: Any = None) -> ndarray:
+    """An array of zeros."""
+    return full(shape, 0, dtype=_dtype(dtype), device=device)
+
+
+def ones(shape: Any, dtype: Any = None, *, device: Any = None) -> ndarray:
+    """An array of ones."""
+    return full(shape, 1, dtype=_dtype(dtype), device=device)
+
+
+def empty(shape: Any, dtype: Any = None, *, device: Any = None) -> ndarray:
+    """An array of any content."""
+    extents, name, kind = _shape(shape), devices.get(device).name, _dtype(dtype)
+    return record(lambda: apply.empty(extents, kind, name), scalar=False)
+
+
+def _like(x: Any, dtype: Any, device: Any) -> tuple[Any, DType, str]:
+    x = as_array(x)
+    name = x.device.name if device is None else devices.get(device).name
+    return x, _dtype(dtype, x.dtype), name
+
+
+def _k_layout(node: Node, x: ndarray) -> Node:
+    node.strides = shapes.k_strides(x.shape, [x.strides], node.dtype.itemsize)
+    return node
+
+
+def full_like(x: Any, /, fill_value: Any, *, dtype: Any = None, device: Any = None) -> ndarray:
+    """An array of equal elements with another's shape, dtype and device."""
+    x, kind, name = _like(x, dtype, device)
+    if isinstance(fill_value, (bool, int, float, complex)):
+        node = lambda: _k_layout(apply.full(x.shape, fill_value, kind, name), x)  # noqa: E731
+        return record(node, scalar=False)
+    return full(x.shape, fill_value, dtype=kind, device=name)
+
+
+def zeros_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> ndarray:
+    """Zeros with another array's shape, dtype and device."""
+    return full_like(x, 0, dtype=dtype, device=device)
+
+
+def ones_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> ndarray:
+    """Ones with another array's shape, dtype and device."""
+    return full_like(x, 1, dtype=dtype, device=device)
+
+
+def empty_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> ndarray:
+    """An array of any content with another's shape, dtype and device."""
+    x, kind, name = _like(x, dtype, device)
+    return record(lambda: _k_layout(apply.empty(x.shape, kind, name), x), scalar=False)
+
+
+def _ramp(n: int, start: Any, step: Any, dtype: DType, device: str) -> Node:
+    """start + i · step, in int64 or float64 as NumPy's arange has it."""
+    wide = dtype if dtype.kind in "c" else dtypes.int64 if dtype.kind in "iu" else dtypes.float64
+    index = apply.cast(apply.iota(n, device), wide)
+    scaled = apply.elementwise(ops.multiply, index, step) if step != 1 else index
+    shifted = apply.elementwise(ops.add, scaled, start) if start != 0 else scaled
+    return apply.cast(apply.copy(shifted) if shifted is index else shifted, dtype)
+
+
+def arange(
+    start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None
+) -> ndarray:
+    """Evenly spaced numbers: start, start + step, ... below stop."""
+    if stop is None:
+        start, stop = 0, start
+    start, stop, step = (_number(v) for v in (start, stop, step))
+    if step == 0:
+        raise ValueError("arange: step must not be 0")
+    whole = all(isinstance(v, int) for v in (start, stop, step))
+    kind = _dtype(dtype, dtypes.int64 if whole else dtypes.float64)
+    n = max(0, -((start - stop) // step) if whole else math.ceil((stop - start) / step))
+    name = devices.get(device).name
+    if kind.kind in "iu" and not whole:
+        # NumPy casts the first two numbers, and steps by their difference
+        first, second = int(start), int(start + step)
+        start, step = first, second - first
+    return record(lambda: _ramp(n, start, step, kind, name), scalar=False)
+
+
+def _number(x: Any) -> Any:
+    if isinstance(x, (int, float)):
+        return x
+    return x.item() if hasattr(x, "item") else operator.index(x)
+
+
+def linspace(
+    start: Any,
+    stop: Any,
+    /,
+    num: int = 50,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    endpoint: bool = True,
+) -> ndarray:
+    """Evenly spaced numbers over an interval."""
+    if num < 0:
+        raise ValueError(f"linspace: number of samples, {num}, must be non-negative")
+    start, stop = (x.item() if hasattr(x, "item") else x for x in (start, stop))
+    natural = dtypes.complex128 if isinstance(start + stop, complex) else dtypes.float64
+    kind, name = _dtype(dtype, natural), devices.get(device).name
+    steps = num - 1 if endpoint else num
+
+    def make() -> Node:
+        index = apply.cast(apply.iota(num, name), natural)
+        delta = stop - start
+        step = delta / steps if steps > 0 else math.nan
+        if steps > 0 and step != 0:
+            scaled = apply.elementwise(ops.multiply, index, step)
+        else:  # NumPy: a step that underflows, or one sample
+            part = apply.elementwise(ops.divide, index, steps) if steps > 0 else index
+            scaled = apply.elementwise(ops.multiply, part, delta)
+        values = apply.elementwise(ops.add, scaled, start)
+        if endpoint and num > 1:
+            last = apply.elementwise(ops.equal, apply.iota(num, name), num - 1)
+            values = apply.elementwise(ops.where, last, apply.constant_of(stop, natural), values)
+        if kind.kind in "iu":
+            values = apply.elementwise(ops.floor, values)
+        return apply.cast(values, kind)
+
+    return record(make, scalar=False)
+
+
+def eye(
+    n_rows: int,
+    n_cols: int | None = None,
+    /,
+    *,
+    k: int = 0,
+    dtype: Any = None,
+    device: Any = None,
+) -> ndarray:
+    """Ones on a diagonal, zeros elsewhere."""
+    columns = n_rows if n_cols is None else n_cols
+    kind, name = _dtype(dtype), devices.get(device).name
+
+    def make() -> Node:
+        shape = (n_rows, columns)
+        row = apply.reinterpret(apply.iota(n_rows, name), 0, shape, (8, 0))
+        column = apply.reinterpret(apply.iota(columns, name), 0, shape, (0, 8))
+        return apply.cast(
+            apply.elementwise(ops.equal, apply.elementwise(ops.add, row, k), column), kind
+        )
+
+    return record(make, scalar=False)
+
+
+def _triangle(x: Any, k: int, lower: bool) -> ndarray:
+    x = as_array(x)
+    if x.ndim < 2:
+        raise ValueError(f"expected at least 2 dimensions, got {x.ndim}")
+
+    def make(node: Node) -> Node:
+        shape, name = node.shape, node.device
+        lead = (0,) * (len(shape) - 2)
+        row = apply.reinterpret(apply.iota(shape[-2], name), 0, shape, (*lead, 8, 0))
+        column = apply.reinterpret(apply.iota(shape[-1], name), 0, shape, (*lead, 0, 8))
+        limit = apply.elementwise(ops.add, row, k)
+        keep = apply.elementwise(ops.less_equal if lower else ops.greater_equal, column, limit)
+        result = apply.elementwise(ops.where, keep, node, 0)
+        result.strides = shapes.c_strides(shape, node.dtype.itemsize)
+        return result
+
+    return record(make, x, scalar=False)
+
+
+def tril(x: Any, /, *, k: int = 0) -> ndarray:
+    """The lower triangle; zeros above diagonal k."""
+    return _triangle(x, k, lower=True)
+
+
+def triu(x: Any, /, *, k: int = 0) -> ndarray:
+    """The upper triangle; zeros below diagonal k."""
+    return _triangle(x, k, lower=False)
+
+
+def meshgrid(*arrays: Any, indexing: str = "xy") -> tuple[ndarray, ...]:
+    """Coordinate matrices of coordinate vectors."""
+    if indexing not in ("xy", "ij"):
+        raise ValueError(f"meshgrid: indexing must be 'xy' or 'ij', got {indexing!r}")
+    vectors = [reshaped(as_array(a), (-1,)) for a in arrays]
+    shape = tuple(v.size for v in vectors)
+    result = []
+    for axis, vector in enumerate(vectors):
+        extents = tuple(n if a == axis else 1 for a, n in enumerate(shape))
+        g = np.broadcast_to(geometry(reshaped(vector, extents)), shape)
+        result.append(copied(view(vector, g), "C"))
+    if indexing == "xy" and len(result) > 1:
+        result = [copied(x.swapaxes(0, 1), "C") for x in result]
+    return tuple(result)
+

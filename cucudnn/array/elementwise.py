@@ -1,0 +1,189 @@
+"""Elementwise functions: one binding line for each row of the table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..graph import ops
+from ..graph.ops import Op
+from ..lowering import device as devices
+from . import apply
+from .ndarray import PACKAGE, as_array, binary, ndarray, operand, record
+from .ndarray import unary as record_unary
+
+
+def _described(function: Any, op: Op) -> Any:
+    function.__name__ = function.__qualname__ = op.name
+    function.__module__ = PACKAGE
+    words = "Array" if op.arity == 1 else "Arrays or Python scalars; they are broadcast together"
+    names = "x" if op.arity == 1 else "x1, x2"
+    function.__doc__ = (
+        f"{op.summary}\n\nParameters\n----------\n{names} : array_like\n    {words}. "
+        f"The dtypes are the standard's \"{op.accepts}\", or those that NumPy casts to them.\n\n"
+        "Raises\n------\nTypeError\n    If the op is not defined for the dtypes.\n"
+    )
+    return function
+
+
+def unary(op: Op) -> Callable[[Any], ndarray]:
+    """The public function of an op of one operand."""
+
+    def function(x: Any, /) -> ndarray:
+        return record_unary(op, x)
+
+    return _described(function, op)  # type: ignore[no-any-return]
+
+
+def binary_function(op: Op) -> Callable[[Any, Any], ndarray]:
+    """The public function of an op of two operands."""
+
+    def function(x1: Any, x2: Any, /) -> ndarray:
+        if type(x1) is not ndarray and type(x2) is not ndarray:
+            # two operands of others: the first that is no Python number says where
+            first = x1 if not isinstance(x1, (bool, int, float, complex)) else x2
+            if first is x1:
+                x1 = as_array(x1)
+            else:
+                x2 = as_array(x2)
+        result = binary(op, x1, x2)
+        if result is NotImplemented:
+            names = " and ".join(type(x).__name__ for x in (x1, x2))
+            raise TypeError(f"{op.name}: expected arrays or numbers, got {names}")
+        return result  # type: ignore[no-any-return]
+
+    return _described(function, op)  # type: ignore[no-any-return]
+
+
+abs = unary(ops.abs_)
+acos = unary(ops.acos)
+acosh = unary(ops.acosh)
+asin = unary(ops.asin)
+asinh = unary(ops.asinh)
+atan = unary(ops.atan)
+atanh = unary(ops.atanh)
+bitwise_invert = unary(ops.bitwise_invert)
+cbrt = unary(ops.cbrt)
+ceil = unary(ops.ceil)
+conj = unary(ops.conj)
+cos = unary(ops.cos)
+cosh = unary(ops.cosh)
+exp = unary(ops.exp)
+exp2 = unary(ops.exp2)
+expm1 = unary(ops.expm1)
+floor = unary(ops.floor)
+imag = unary(ops.imag)
+isfinite = unary(ops.isfinite)
+isinf = unary(ops.isinf)
+isnan = unary(ops.isnan)
+log = unary(ops.log)
+log10 = unary(ops.log10)
+log1p = unary(ops.log1p)
+log2 = unary(ops.log2)
+logical_not = unary(ops.logical_not)
+negative = unary(ops.negative)
+positive = unary(ops.positive)
+real = unary(ops.real)
+reciprocal = unary(ops.reciprocal)
+sign = unary(ops.sign)
+signbit = unary(ops.signbit)
+sin = unary(ops.sin)
+sinh = unary(ops.sinh)
+sqrt = unary(ops.sqrt)
+square = unary(ops.square)
+tan = unary(ops.tan)
+tanh = unary(ops.tanh)
+trunc = unary(ops.trunc)
+
+add = binary_function(ops.add)
+atan2 = binary_function(ops.atan2)
+bitwise_and = binary_function(ops.bitwise_and)
+bitwise_left_shift = binary_function(ops.bitwise_left_shift)
+bitwise_or = binary_function(ops.bitwise_or)
+bitwise_right_shift = binary_function(ops.bitwise_right_shift)
+bitwise_xor = binary_function(ops.bitwise_xor)
+copysign = binary_function(ops.copysign)
+divide = binary_function(ops.divide)
+equal = binary_function(ops.equal)
+floor_divide = binary_function(ops.floor_divide)
+fmax = binary_function(ops.fmax)
+fmin = binary_function(ops.fmin)
+fmod = binary_function(ops.fmod)
+greater = binary_function(ops.greater)
+greater_equal = binary_function(ops.greater_equal)
+hypot = binary_function(ops.hypot)
+less = binary_function(ops.less)
+less_equal = binary_function(ops.less_equal)
+logaddexp = binary_function(ops.logaddexp)
+logical_and = binary_function(ops.logical_and)
+logical_or = binary_function(ops.logical_or)
+logical_xor = binary_function(ops.logical_xor)
+maximum = binary_function(ops.maximum)
+minimum = binary_function(ops.minimum)
+multiply = binary_function(ops.multiply)
+nextafter = binary_function(ops.nextafter)
+not_equal = binary_function(ops.not_equal)
+pow = binary_function(ops.pow_)
+remainder = binary_function(ops.remainder)
+subtract = binary_function(ops.subtract)
+
+
+def round(x: Any, /, decimals: int = 0) -> ndarray:  # noqa: A001 - the standard's name
+    """Nearest integer, or nearest number with so many decimals; halves to even.
+
+    As NumPy: scaled by a power of ten, rounded, scaled back.
+    """
+    x = as_array(x)
+    if decimals == 0 or (x.dtype.kind in "iub" and decimals > 0):
+        return record_unary(ops.round_, x)
+    factor = 10.0 ** abs(decimals)
+    up, down = (ops.multiply, ops.divide) if decimals > 0 else (ops.divide, ops.multiply)
+
+    def make(node: apply.Node) -> apply.Node:
+        scaled = apply.elementwise(up, node, factor)
+        back = apply.elementwise(down, apply.elementwise(ops.round_, scaled), factor)
+        return apply.cast(back, node.dtype)
+
+    return record(make, x)
+
+
+def clip(x: Any, /, min: Any = None, max: Any = None) -> ndarray:  # noqa: A002
+    """Values limited to an interval, in x's dtype; NaN where x or a limit is."""
+    x = as_array(x)
+    device = x.device.name
+    low, high = (None if v is None else operand(v, device) for v in (min, max))
+
+    def make(node: apply.Node, *limits: Any) -> apply.Node:
+        dtype, rest = node.dtype, list(limits)
+        for op, limit in ((ops.maximum, low), (ops.minimum, high)):
+            if limit is None:
+                continue
+            value = rest.pop(0)
+            if isinstance(value, apply.Node):
+                value = apply.cast(value, dtype)
+            node = apply.elementwise(op, node, value)
+        return apply.copy(node) if low is None and high is None else node
+
+    return record(make, x, *(v for v in (low, high) if v is not None))
+
+
+def where(condition: Any, x1: Any, x2: Any, /) -> ndarray:
+    """Elements of x1 where the condition is true, else of x2."""
+    known = [v for v in (condition, x1, x2) if type(v) is ndarray]
+    device = known[0].device.name if known else devices.canonical_name(None)
+    condition = as_array(condition, device)
+    if condition.dtype.kind != "b":
+        condition = condition.astype(bool)
+    x1, x2 = operand(x1, device), operand(x2, device)
+    if type(x1) is not ndarray and type(x2) is not ndarray:
+        x1 = as_array(x1, device)
+    return record(lambda c, a, b: apply.elementwise(ops.where, c, a, b), condition, x1, x2)
+
+
+# NumPy's names for the same functions
+absolute = abs
+arccos, arccosh, arcsin, arcsinh = acos, acosh, asin, asinh
+arctan, arctan2, arctanh = atan, atan2, atanh
+conjugate = conj
+invert, left_shift, right_shift = bitwise_invert, bitwise_left_shift, bitwise_right_shift
+mod, power, rint, true_divide = remainder, pow, round, divide

@@ -1,0 +1,266 @@
+"""Indexing: views where NumPy gives views, snapshots where it gives scalars, writes in place."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..graph import dtypes, ops, shapes
+from ..graph.node import Node, base_of
+from ..lowering import device as devices
+from ..lowering import evaluate as evaluation
+from . import apply, unit
+from .apply import recording
+from .ndarray import (
+    check_writeable,
+    copied,
+    finish,
+    from_native,
+    geometry,
+    ndarray,
+    node_of,
+    operand,
+    record,
+    user_line,
+    view,
+)
+
+
+def _basic(key: Any) -> Any:
+    """The key for NumPy's basic indexing, or None if it needs index arrays or masks."""
+    parts = key if type(key) is tuple else (key,)
+    result = []
+    for part in parts:
+        if part is None or part is Ellipsis or type(part) is int:
+            result.append(part)
+        elif type(part) is slice:
+            result.append(_slice(part))
+        elif isinstance(part, (bool, np.bool_)):
+            return None
+        else:
+            if type(part) is ndarray and (part.ndim or part.dtype.kind not in "iu"):
+                return None
+            if isinstance(part, (list, np.ndarray)):
+                return None
+            try:
+                result.append(operator.index(part))
+            except TypeError:
+                return None
+    return tuple(result)
+
+
+def _slice(part: slice) -> slice:
+    def end(x: Any) -> Any:
+        return x if x is None or type(x) is int else operator.index(x)
+
+    return slice(end(part.start), end(part.stop), end(part.step))
+
+
+def _takes_element(key: tuple[Any, ...], ndim: int) -> bool:
+    """True where NumPy gives a scalar: one integer for each axis, and nothing else."""
+    return len(key) == ndim and all(type(part) is int for part in key)
+
+
+def get(x: ndarray, key: Any) -> ndarray:
+    """`x[key]`."""
+    basic = _basic(key)
+    if basic is None:
+        return _gather(x, key)
+    g = geometry(x)
+    if not _takes_element(basic, x.ndim):
+        return view(x, g[basic])
+    region = view(x, g[(*basic, Ellipsis)])
+    return record(apply.copy, region, scalar=True)
+
+
+def assign(x: ndarray, key: Any, value: Any) -> None:
+    """`x[key] = value`."""
+    check_writeable(x)
+    basic = _basic(key)
+    if basic is None:
+        _scatter(x, key, value)
+        return
+    g = geometry(x)
+    target = view(x, g[basic if Ellipsis in basic else (*basic, Ellipsis)])
+    if type(value) is ndarray and _is_same(target, value):
+        return  # x[k] += v wrote already; Python assigns the view to itself
+    if type(value) is not ndarray:
+        value = operand(value, x._storage.node.device)
+    if type(value) is ndarray:
+        _check_fits(value.shape, target.shape)
+        if value.device != x.device:
+            value = value.to_device(x.device)
+
+    def written(base: Node, source: Any) -> Node:
+        if not isinstance(source, Node):
+            return apply.cast_scalar(source, base.dtype)
+        while len(source.shape) > len(base.shape):
+            source = apply.reshape(source, source.shape[1:])
+        return apply.cast(source, base.dtype)
+
+    write(target, written, value)
+
+
+def _is_same(a: ndarray, b: ndarray) -> bool:
+    return a._storage is b._storage and (
+        geometry(a).__array_interface__ == geometry(b).__array_interface__
+    )
+
+
+def _check_fits(source: shapes.Shape, target: shapes.Shape) -> None:
+    shape = source
+    while len(shape) > len(target) and shape[0] == 1:
+        shape = shape[1:]
+    try:
+        fits = shapes.broadcast(shape, target) == target
+    except ValueError:
+        fits = False
+    if not fits:
+        raise ValueError(
+            f"could not broadcast input array from shape {source} into shape {target}"
+        )
+
+
+def write(x: ndarray, value: Callable[..., Node], other: Any) -> None:
+    """Record a write of everything that a handle shows.
+
+    `value(shown, other)` gives the new elements from what the handle shows now, as a node of its
+    dtype whose shape broadcasts to its shape, or a scalar.
+    """
+    evaluation.keep_budget(x._storage.node.device)
+    if 0 in x.shape:
+        return
+    with recording:
+        storage = x._storage
+        old = storage.node
+        shown = node_of(x)
+        source = other
+        if type(other) is ndarray:
+            source = node_of(other)
+        new = value(shown, source)
+        fresh = new is not source and new is not shown and new.op is not ops.view
+        new, offset, g_shape, g_strides = _as_region(x, old, new)
+        whole = (
+            not old.shared
+            and (offset, g_shape, g_strides) == (0, old.shape, old.strides)
+            and new.dtype == old.dtype
+        )
+        if whole:
+            node = _replaced(new, old, fresh)
+        else:
+            node = apply.update(old, new, offset, g_shape, g_strides)
+            node.shared = old.shared
+        node.line = user_line()
+        if not old.shared:
+            storage.node = node
+        storage.version += 1
+        evaluation.log(old.device).recorded += 1
+    if old.shared:
+        unit.settle()
+        evaluation.evaluate([node])
+    else:
+        finish(x, node)
+
+
+def _as_region(
+    x: ndarray, old: Node, new: Node
+) -> tuple[Node, int, shapes.Shape, shapes.Strides]:
+    """The value and region of an UPDATE: same shape, the base's dtype."""
+    g = geometry(x)
+    shape, strides, offset = g.shape, g.strides, x._offset
+    if g.dtype != old.dtype:
+        new, offset = _complex_part(x, old, new, offset)
+    if new.op is not ops.scalar:
+        new = apply.broadcast_to(new, shape)
+        aliases = base_of(new)
+        if new.op is ops.view and (aliases is old or aliases.shared):
+            # what is read must be read before it is overwritten
+            new = apply.copy(new)
+        elif new is old or new.shared:
+            new = apply.copy(new)
+    return new, offset, shape, strides
+
+
+def _complex_part(x: ndarray, old: Node, new: Node, offset: int) -> tuple[Node, int]:
+    """A write to `.real` or `.imag`: of whole complex numbers, with the other part as it is."""
+    size = old.dtype.itemsize
+    g = geometry(x)
+    if dtypes.real_of(old.dtype) != g.dtype or any(s % size for s in g.strides):
+        raise TypeError(
+            f"writing through a view of {g.dtype.name} to an array of {old.dtype.name} is not "
+            "supported; write to the array itself"
+        )
+    part = offset % size
+    whole = apply.reinterpret(old, offset - part, g.shape, g.strides)
+    kept = apply.elementwise(ops.real if part else ops.imag, whole)
+    if new.op is not ops.scalar:
+        new = apply.broadcast_to(new, g.shape)
+    pair = (kept, new) if part else (new, kept)
+    return apply.elementwise(ops.complex_, *pair), offset - part
+
+
+def _replaced(new: Node, old: Node, fresh: bool) -> Node:
+    """A node that takes the place of a whole storage: no UPDATE, so that it fuses."""
+    if new.op is ops.scalar:
+        return Node(ops.copy, (new,), old.shape, old.dtype, old.strides, old.device)
+    if fresh and new.strides == old.strides and new.op is not ops.view:
+        return new
+    node = apply.copy(new)
+    node.strides = old.strides
+    node.device = old.device
+    return node
+
+
+# --- index arrays and masks -------------------------------------------------------------------------
+# Read and written through the device's own array library: the shape depends on values, or every
+# element may go anywhere.
+
+
+def _foreign_key(x: ndarray, key: Any, device: devices.Device) -> Any:
+    """The key with our arrays turned into the device library's."""
+    if type(key) is tuple:
+        return tuple(_foreign_key(x, part, device) for part in key)
+    if isinstance(key, list):
+        key = np.asarray(key) if key else np.asarray(key, np.int64)
+    if type(key) is ndarray:
+        return library_array(key, device)
+    if isinstance(key, np.ndarray):
+        if key.dtype.kind not in "iub":
+            raise IndexError("arrays used as indices must be of integer or boolean dtype")
+        return device.native(key)
+    return key
+
+
+def library_array(x: ndarray, device: devices.Device) -> Any:
+    """The evaluated elements as an array of the device's library: for reading, at once."""
+    node = node_of(x)
+    evaluation.evaluate([node])
+    base = base_of(node)
+    return device.view(base.data, node, node.attrs[0] if base is not node else 0)
+
+
+def _gather(x: ndarray, key: Any) -> ndarray:
+    unit.settle()
+    device = x.device
+    with device.lock:
+        found = library_array(x, device)[_foreign_key(x, key, device)]
+        return from_native(found, device)
+
+
+def _scatter(x: ndarray, key: Any, value: Any) -> None:
+    unit.settle()
+    device = x.device
+    with device.lock:
+        if type(value) is not ndarray:
+            value = operand(value, device.name)
+        native = library_array(value, device) if type(value) is ndarray else value
+        fresh = copied(x)
+        target = library_array(fresh, device)
+        target[_foreign_key(x, key, device)] = native
+        assign(x, Ellipsis, fresh)
+
+
+__all__ = ["assign", "get", "library_array", "write"]

@@ -1,0 +1,1017 @@
+"""class ndarray: a handle on a storage, through a geometry."""
+
+from __future__ import annotations
+
+import operator
+import sys
+from collections.abc import Callable, Iterator
+from types import CodeType, ModuleType
+from typing import Any, SupportsIndex
+
+import numpy as np
+
+from ..graph import dtypes, ops, shapes
+from ..graph.dtypes import DType
+from ..graph.node import Node, Storage, base_of, pending_closure, store
+from ..graph.ops import Op
+from ..graph.shapes import Shape, Strides
+from ..errors import DeviceError
+from ..lowering import device as devices
+from ..lowering import evaluate as evaluation
+from ..lowering import memory
+from ..lowering.device import Device
+from ..settings import current
+from . import apply, unit
+from .apply import PyScalar, recording
+
+PACKAGE = __name__.partition(".")[0]
+SMALL = 65536  # bytes that are copied rather than shared or lent
+# Where the geometry arrays pretend to lie. Nobody reads there.
+IMAGINARY = 1 << 46
+
+
+class ndarray:  # noqa: N801 - NumPy's name
+    """An n-dimensional array. Operations on it are recorded and run when a value is read.
+
+    Arrays come from the creation functions; the class itself makes one of unset elements.
+
+    Parameters
+    ----------
+    shape : int or tuple of int
+    dtype : dtype, default float64
+    device : str, optional
+    """
+
+    __slots__ = ("__weakref__", "_geometry", "_offset", "_scalar", "_storage")
+    __array_priority__ = 1000.0
+
+    _storage: Storage
+    _geometry: Any  # a NumPy array over imaginary memory; None: the whole storage
+    _offset: int  # in bytes, into the storage's memory
+    _scalar: bool  # where NumPy gives a scalar: a snapshot that is never written
+
+    def __init__(self, shape: Any = (), dtype: Any = dtypes.float64, device: Any = None) -> None:
+        extents = (shape,) if isinstance(shape, SupportsIndex) else shape
+        target = devices.get(device)
+        node = apply.empty(
+            tuple(operator.index(n) for n in extents), dtypes.canonical(dtype), target.name
+        )
+        with recording:
+            _publish(self, node)
+        self._scalar = False
+
+    # --- attributes -------------------------------------------------------------------------------
+
+    @property
+    def shape(self) -> Shape:
+        """Extents of the axes."""
+        g = self._geometry
+        return self._storage.node.shape if g is None else g.shape  # type: ignore[no-any-return]
+
+    @property
+    def dtype(self) -> DType:
+        """The elements' dtype."""
+        g = self._geometry
+        return self._storage.node.dtype if g is None else g.dtype  # type: ignore[no-any-return]
+
+    @property
+    def strides(self) -> Strides:
+        """Bytes from an element to the next along each axis."""
+        g = self._geometry
+        return self._storage.node.strides if g is None else g.strides  # type: ignore[no-any-return]
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return shapes.size(self.shape)
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of an element."""
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the elements."""
+        return self.size * self.dtype.itemsize
+
+    @property
+    def device(self) -> Device:
+        """Where the array lives."""
+        return devices.get(self._storage.node.device)
+
+    @property
+    def flags(self) -> Any:
+        """NumPy's flags of the geometry: C_CONTIGUOUS, F_CONTIGUOUS, WRITEABLE, ..."""
+        return geometry(self).flags
+
+    @property
+    def T(self) -> ndarray:
+        """The array with its axes reversed: a view."""
+        return view(self, geometry(self).T)
+
+    @property
+    def mT(self) -> ndarray:
+        """The array with its last two axes exchanged: a view."""
+        if self.ndim < 2:
+            raise ValueError(f"mT: expected at least 2 dimensions, got {self.ndim}")
+        return view(self, geometry(self).swapaxes(-1, -2))
+
+    @property
+    def real(self) -> ndarray:
+        """The real part: a view."""
+        return view(self, geometry(self).real) if self.dtype.kind == "c" else view_whole(self)
+
+    @property
+    def imag(self) -> ndarray:
+        """The imaginary part: a view for complex arrays, else zeros."""
+        if self.dtype.kind == "c":
+            return view(self, geometry(self).imag)
+        return unary(ops.imag, self)
+
+    # --- reading ----------------------------------------------------------------------------------
+
+    def item(self, *index: Any) -> Any:
+        """The only element, or the one at an index, as a Python scalar."""
+        return self._host().item(*index)
+
+    def tolist(self) -> Any:
+        """The elements as nested lists of Python scalars."""
+        return self._host().tolist()
+
+    def _host(self) -> np.ndarray[Any, Any]:
+        """The elements as a NumPy array that must not be written or kept."""
+        unit.settle()
+        device = self.device
+        with device.lock:
+            node = node_of(self)
+            evaluation.evaluate([node])
+            base = base_of(node)
+            offset = node.attrs[0] if base is not node else 0
+            return device.download(base, offset, node.shape, node.strides, node.dtype)  # type: ignore[no-any-return]
+
+    def _single(self, what: str) -> Any:
+        if self.size != 1:
+            raise TypeError(f"only an array of one element can be converted to {what}")
+        return self._host().reshape(())[()]
+
+    def __bool__(self) -> bool:
+        if self.size != 1:
+            raise ValueError(
+                "the truth value of an array with no or several elements is ambiguous; "
+                "use .any() or .all()"
+            )
+        return bool(self._host().reshape(())[()])
+
+    def __int__(self) -> int:
+        return int(self._single("int"))
+
+    def __float__(self) -> float:
+        if self.dtype.kind == "c":
+            raise TypeError("a complex array cannot be converted to float; take .real")
+        return float(self._single("float"))
+
+    def __complex__(self) -> complex:
+        return complex(self._single("complex"))
+
+    def __index__(self) -> int:
+        if self.dtype.kind not in "iu" or self.ndim:
+            raise TypeError("only a 0-d integer array can be used as an index")
+        return int(self._single("int"))
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of a 0-d array")
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[ndarray]:
+        if not self.shape:
+            raise TypeError("iteration over a 0-d array")
+        if self.ndim > 1:
+            return (self[i] for i in range(self.shape[0]))
+        return self._iterate()
+
+    def _iterate(self) -> Iterator[ndarray]:
+        """Values are kept only while the version stays; after a write they are read again."""
+        version, values = -1, None
+        for i in range(self.shape[0]):
+            if version != self._storage.version or values is None:
+                version, values = self._storage.version, self._host()
+            yield from_host(values[i : i + 1].reshape(()), self._storage.node.device, scalar=True)
+
+    def __contains__(self, value: Any) -> bool:
+        return bool(binary(ops.equal, self, value)._any())
+
+    def _any(self) -> ndarray:
+        return reduction(ops.any_, self, None, False)
+
+    def __format__(self, spec: str) -> str:
+        return format(self.item(), spec) if not self.shape else format(str(self), spec)
+
+    def __hash__(self) -> int:
+        if not self._scalar:
+            raise TypeError("unhashable type: 'cucudnn.ndarray'")
+        return hash(self.item())
+
+    def __repr__(self) -> str:
+        base = base_of(node_of(self))
+        if base.data is None and not _is_cheap(base):
+            return (
+                f"array(shape={self.shape}, dtype={self.dtype.name}, device={self.device}, "
+                f"pending={_pending_count(base)} operations)"
+            )
+        if base.data is not None and base.nbytes > SMALL and self.device.kind != "cpu":
+            return f"array(shape={self.shape}, dtype={self.dtype.name}, device={self.device})"
+        text = np.array2string(self._host(), separator=", ", prefix="array(")
+        if self.dtype in (dtypes.float64, dtypes.int64, dtypes.bool_, dtypes.complex128):
+            return f"array({text})"
+        return f"array({text}, dtype={self.dtype.name})"
+
+    def __str__(self) -> str:
+        return str(self._host()) if self.shape else str(self._host()[()])
+
+    # --- protocols --------------------------------------------------------------------------------
+
+    def __array_namespace__(self, *, api_version: str | None = None) -> ModuleType:
+        if api_version is not None and api_version not in (
+            "2021.12", "2022.12", "2023.12", "2024.12", "2025.12"
+        ):  # fmt: skip
+            raise ValueError(f"version {api_version!r} of the array API is not supported")
+        return sys.modules[PACKAGE]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        from .interchange import to_numpy
+
+        return to_numpy(self, dtype, copy)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        from .interchange import numpy_ufunc
+
+        return numpy_ufunc(ufunc, method, inputs, kwargs)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        from .interchange import numpy_function
+
+        return numpy_function(function, types, args, kwargs)
+
+    @classmethod
+    def __torch_function__(
+        cls, function: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        from .interchange import torch_function
+
+        return torch_function(function, args, kwargs or {})
+
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
+        from .interchange import to_dlpack
+
+        return to_dlpack(self, stream, max_version, dl_device, copy)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        name = self._storage.node.device
+        return (1, 0) if name == "cpu" else (2, int(name.partition(":")[2]))
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        if self._storage.node.device == "cpu":
+            raise AttributeError("an array on the CPU has no __cuda_array_interface__")
+        from .interchange import cuda_interface
+
+        return cuda_interface(self)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _unpickle, (self._host(), self._storage.node.device, self._scalar)
+
+    def __copy__(self) -> ndarray:
+        return self.copy()
+
+    def __deepcopy__(self, memo: Any) -> ndarray:
+        return self.copy()
+
+    # --- methods that make arrays -----------------------------------------------------------------
+
+    def copy(self, order: str = "C") -> ndarray:
+        """An array of its own with the same elements."""
+        return copied(self, order)
+
+    def astype(self, dtype: Any, *, copy: bool = True, device: Any = None) -> ndarray:
+        """The elements in another dtype."""
+        return converted(self, dtype, copy=copy, device=device)
+
+    def to_device(self, device: Any, /, *, stream: Any = None) -> ndarray:
+        """The array on a device: itself if it is there."""
+        return moved(self, device)
+
+    def reshape(self, *shape: Any, order: str = "C", copy: bool | None = None) -> ndarray:
+        """The elements in another shape: a view where NumPy gives one."""
+        new = shape[0] if len(shape) == 1 and not isinstance(shape[0], SupportsIndex) else shape
+        return reshaped(self, tuple(new), order=order, copy=copy)
+
+    def ravel(self, order: str = "C") -> ndarray:
+        """All elements along one axis: a view where NumPy gives one."""
+        return reshaped(self, (-1,), order=order)
+
+    def flatten(self, order: str = "C") -> ndarray:
+        """All elements along one axis: an array of its own."""
+        return reshaped(self, (-1,), order=order).copy()
+
+    def transpose(self, *axes: Any) -> ndarray:
+        """A view with the axes in another order."""
+        return view(self, geometry(self).transpose(*axes))
+
+    def squeeze(self, axis: Any = None) -> ndarray:
+        """A view without axes of extent 1."""
+        return view(self, geometry(self).squeeze(axis))
+
+    def swapaxes(self, axis1: int, axis2: int) -> ndarray:
+        """A view with two axes exchanged."""
+        return view(self, geometry(self).swapaxes(axis1, axis2))
+
+    def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> ndarray:
+        """A read-only view of a diagonal."""
+        return view(self, geometry(self).diagonal(offset, axis1, axis2))
+
+    def view(self, dtype: Any = None) -> ndarray:
+        """A view, of the same bytes as another dtype if one is given."""
+        g = geometry(self)
+        return view(self, g.view() if dtype is None else g.view(dtypes.canonical(dtype)))
+
+    def fill(self, value: PyScalar) -> None:
+        """Set every element."""
+        self[...] = value
+
+    def conj(self) -> ndarray:
+        """The complex conjugate."""
+        return unary(ops.conj, self)
+
+    conjugate = conj
+
+    def sum(
+        self, axis: Any = None, dtype: Any = None, keepdims: bool = False
+    ) -> ndarray:
+        """Sum over axes."""
+        return reduction(ops.sum_, self, axis, keepdims, dtype)
+
+    def prod(
+        self, axis: Any = None, dtype: Any = None, keepdims: bool = False
+    ) -> ndarray:
+        """Product over axes."""
+        return reduction(ops.prod, self, axis, keepdims, dtype)
+
+    def max(self, axis: Any = None, keepdims: bool = False) -> ndarray:
+        """Maximum over axes."""
+        return reduction(ops.max_, self, axis, keepdims)
+
+    def min(self, axis: Any = None, keepdims: bool = False) -> ndarray:
+        """Minimum over axes."""
+        return reduction(ops.min_, self, axis, keepdims)
+
+    def any(self, axis: Any = None, keepdims: bool = False) -> ndarray:
+        """Whether any element is true."""
+        return reduction(ops.any_, self, axis, keepdims)
+
+    def all(self, axis: Any = None, keepdims: bool = False) -> ndarray:
+        """Whether all elements are true."""
+        return reduction(ops.all_, self, axis, keepdims)
+
+    def argmax(self, axis: Any = None, keepdims: bool = False) -> ndarray:
+        """Position of the maximum."""
+        return position(ops.argmax, self, axis, keepdims)
+
+    def argmin(self, axis: Any = None, keepdims: bool = False) -> ndarray:
+        """Position of the minimum."""
+        return position(ops.argmin, self, axis, keepdims)
+
+    def mean(self, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> ndarray:
+        """Mean over axes."""
+        return mean(self, axis, keepdims, dtype)
+
+    def var(self, axis: Any = None, ddof: float = 0, keepdims: bool = False) -> ndarray:
+        """Variance over axes."""
+        return variance(self, axis, ddof, keepdims)
+
+    def std(self, axis: Any = None, ddof: float = 0, keepdims: bool = False) -> ndarray:
+        """Standard deviation over axes."""
+        return unary(ops.sqrt, variance(self, axis, ddof, keepdims))
+
+    # --- indexing ---------------------------------------------------------------------------------
+
+    def __getitem__(self, key: Any) -> ndarray:
+        from .indexing import get
+
+        return get(self, key)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        from .indexing import assign
+
+        assign(self, key, value)
+
+    # --- operators --------------------------------------------------------------------------------
+
+    def __add__(self, other: Any) -> ndarray:
+        return binary(ops.add, self, other)
+
+    def __radd__(self, other: Any) -> ndarray:
+        return binary(ops.add, other, self)
+
+    def __iadd__(self, other: Any) -> ndarray:
+        return augmented(ops.add, self, other)
+
+    def __sub__(self, other: Any) -> ndarray:
+        return binary(ops.subtract, self, other)
+
+    def __rsub__(self, other: Any) -> ndarray:
+        return binary(ops.subtract, other, self)
+
+    def __isub__(self, other: Any) -> ndarray:
+        return augmented(ops.subtract, self, other)
+
+    def __mul__(self, other: Any) -> ndarray:
+        return binary(ops.multiply, self, other)
+
+    def __rmul__(self, other: Any) -> ndarray:
+        return binary(ops.multiply, other, self)
+
+    def __imul__(self, other: Any) -> ndarray:
+        return augmented(ops.multiply, self, other)
+
+    def __truediv__(self, other: Any) -> ndarray:
+        return binary(ops.divide, self, other)
+
+    def __rtruediv__(self, other: Any) -> ndarray:
+        return binary(ops.divide, other, self)
+
+    def __itruediv__(self, other: Any) -> ndarray:
+        return augmented(ops.divide, self, other)
+
+    def __floordiv__(self, other: Any) -> ndarray:
+        return binary(ops.floor_divide, self, other)
+
+    def __rfloordiv__(self, other: Any) -> ndarray:
+        return binary(ops.floor_divide, other, self)
+
+    def __ifloordiv__(self, other: Any) -> ndarray:
+        return augmented(ops.floor_divide, self, other)
+
+    def __mod__(self, other: Any) -> ndarray:
+        return binary(ops.remainder, self, other)
+
+    def __rmod__(self, other: Any) -> ndarray:
+        return binary(ops.remainder, other, self)
+
+    def __imod__(self, other: Any) -> ndarray:
+        return augmented(ops.remainder, self, other)
+
+    def __divmod__(self, other: Any) -> tuple[ndarray, ndarray]:
+        return binary(ops.floor_divide, self, other), binary(ops.remainder, self, other)
+
+    def __rdivmod__(self, other: Any) -> tuple[ndarray, ndarray]:
+        return binary(ops.floor_divide, other, self), binary(ops.remainder, other, self)
+
+    def __pow__(self, other: Any) -> ndarray:
+        return power(self, other)
+
+    def __rpow__(self, other: Any) -> ndarray:
+        return binary(ops.pow_, other, self)
+
+    def __ipow__(self, other: Any) -> ndarray:
+        return augmented(ops.pow_, self, other)
+
+    def __matmul__(self, other: Any) -> ndarray:
+        return product(self, other)
+
+    def __rmatmul__(self, other: Any) -> ndarray:
+        return product(other, self)
+
+    def __imatmul__(self, other: Any) -> ndarray:
+        self[...] = product(self, other)
+        return self
+
+    def __and__(self, other: Any) -> ndarray:
+        return binary(ops.bitwise_and, self, other)
+
+    def __rand__(self, other: Any) -> ndarray:
+        return binary(ops.bitwise_and, other, self)
+
+    def __iand__(self, other: Any) -> ndarray:
+        return augmented(ops.bitwise_and, self, other)
+
+    def __or__(self, other: Any) -> ndarray:
+        return binary(ops.bitwise_or, self, other)
+
+    def __ror__(self, other: Any) -> ndarray:
+        return binary(ops.bitwise_or, other, self)
+
+    def __ior__(self, other: Any) -> ndarray:
+        return augmented(ops.bitwise_or, self, other)
+
+    def __xor__(self, other: Any) -> ndarray:
+        return binary(ops.bitwise_xor, self, other)
+
+    def __rxor__(self, other: Any) -> ndarray:
+        return binary(ops.bitwise_xor, other, self)
+
+    def __ixor__(self, other: Any) -> ndarray:
+        return augmented(ops.bitwise_xor, self, other)
+
+    def __lshift__(self, other: Any) -> ndarray:
+        return binary(ops.bitwise_left_shift, self, other)
+
+    def __rlshift__(self, other: Any) -> ndarray:
+        return binary(ops.bitwise_left_shift, other, self)
+
+    def __ilshift__(self, other: Any) -> ndarray:
+        return augmented(ops.bitwise_left_shift, self, other)
+
+    def __rshift__(self, other: Any) -> ndarray:
+        return binary(ops.bitwise_right_shift, self, other)
+
+    def __rrshift__(self, other: Any) -> ndarray:
+        return binary(ops.bitwise_right_shift, other, self)
+
+    def __irshift__(self, other: Any) -> ndarray:
+        return augmented(ops.bitwise_right_shift, self, other)
+
+    def __neg__(self) -> ndarray:
+        return unary(ops.negative, self)
+
+    def __pos__(self) -> ndarray:
+        return unary(ops.positive, self)
+
+    def __abs__(self) -> ndarray:
+        return unary(ops.abs_, self)
+
+    def __invert__(self) -> ndarray:
+        return unary(ops.bitwise_invert, self)
+
+    def __eq__(self, other: object) -> ndarray:  # type: ignore[override]
+        return binary(ops.equal, self, other)
+
+    def __ne__(self, other: object) -> ndarray:  # type: ignore[override]
+        return binary(ops.not_equal, self, other)
+
+    def __lt__(self, other: Any) -> ndarray:
+        return binary(ops.less, self, other)
+
+    def __le__(self, other: Any) -> ndarray:
+        return binary(ops.less_equal, self, other)
+
+    def __gt__(self, other: Any) -> ndarray:
+        return binary(ops.greater, self, other)
+
+    def __ge__(self, other: Any) -> ndarray:
+        return binary(ops.greater_equal, self, other)
+
+
+ndarray.__module__ = PACKAGE
+
+
+# --- nodes and handles ----------------------------------------------------------------------------
+
+
+def node_of(x: ndarray) -> Node:
+    """The node that a handle shows now. Call it while recording, or with the device's lock."""
+    node, g = x._storage.node, x._geometry
+    if g is None:
+        return node
+    if g.dtype == node.dtype:
+        return apply.reinterpret(node, x._offset, g.shape, g.strides)
+    return _other_dtype(node, x._offset, g)
+
+
+def _other_dtype(node: Node, offset: int, g: Any) -> Node:
+    """What a view of another dtype shows: a part of a complex number, or the bytes as they are."""
+    size = node.dtype.itemsize
+    if dtypes.real_of(node.dtype) == g.dtype and all(s % size == 0 for s in g.strides):
+        part = offset % size
+        whole = apply.reinterpret(node, offset - part, g.shape, g.strides)
+        return apply.elementwise(ops.imag if part else ops.real, whole)
+    device = devices.get(node.device)
+    evaluation.evaluate([node])
+    dtype = dtypes.canonical(g.dtype)
+    array = device.download(node, offset, g.shape, g.strides, dtype)
+    copy = Node(ops.leaf, (), g.shape, dtype, array.strides, device.name)
+    store(copy, device.upload(array))
+    return copy
+
+
+def _publish(handle: ndarray, node: Node) -> None:
+    storage = Storage(node)
+    handle._storage = storage
+    handle._geometry = None
+    handle._offset = 0
+    book = evaluation.log(node.device)
+    book.add(storage)
+    book.recorded += 1
+
+
+def wrap(node: Node, *, scalar: bool | None = None) -> ndarray:
+    """A handle on a new storage. By default a 0-d result is marked scalar, as NumPy's is one."""
+    result = ndarray.__new__(ndarray)
+    result._scalar = node.shape == () if scalar is None else scalar
+    node.line = user_line()
+    _publish(result, node)
+    return result
+
+
+def user_line() -> tuple[CodeType, int] | None:
+    """The instruction outside this package that is being run. Never a traceback object."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        if not frame.f_globals.get("__name__", "").startswith(PACKAGE):
+            return frame.f_code, frame.f_lasti
+        frame = frame.f_back  # type: ignore[assignment]
+    return None
+
+
+def finish(result: ndarray, node: Node) -> ndarray:
+    """What remains after recording: run it now if it reads shared memory or nothing is fused."""
+    if reads_shared(node) or not current().fuse:
+        unit.run_or_defer(node)
+    return result
+
+
+def reads_shared(node: Node) -> bool:
+    """True if the node, or what it was made of in the same call, reads shared memory."""
+    stack = list(node.inputs or ())
+    while stack:
+        child = stack.pop()
+        if child.shared:
+            return True
+        if child.data is None and child.line is None:  # made in the same call
+            stack += child.inputs or ()
+    return False
+
+
+def record(function: Callable[..., Node], *operands: Any, scalar: bool | None = None) -> ndarray:
+    """Record a function of nodes, on handles and other operands, as one step.
+
+    The budget is looked at before, so a statement that starts an evaluation is never half done.
+    """
+    for x in operands:
+        if type(x) is ndarray:
+            evaluation.keep_budget(x._storage.node.device)
+            break
+    with recording:
+        node = function(*[node_of(x) if type(x) is ndarray else x for x in operands])
+        result = wrap(node, scalar=scalar)
+    return finish(result, node)
+
+
+def geometry(x: ndarray) -> Any:
+    """The handle's geometry: a NumPy array over imaginary memory, for NumPy's own view rules."""
+    if x._geometry is not None:
+        return x._geometry
+    node = x._storage.node
+    fake = memory.Buffer(IMAGINARY, 0)
+    return memory.as_numpy(
+        fake, node.shape, node.strides, node.dtype, writeable=not x._scalar
+    )
+
+
+def view(x: ndarray, g: Any) -> ndarray:
+    """A handle on the same storage through another geometry."""
+    result = ndarray.__new__(ndarray)
+    result._storage = x._storage
+    result._geometry = g
+    result._offset = g.__array_interface__["data"][0] - IMAGINARY if g.size else 0
+    result._scalar = False
+    return result
+
+
+def view_whole(x: ndarray) -> ndarray:
+    """Another handle on the same elements."""
+    return view(x, geometry(x)[...])
+
+
+def from_host(array: np.ndarray[Any, Any], device: str, *, scalar: bool = False) -> ndarray:
+    """An array of its own with the elements of a NumPy array."""
+    target = devices.get(device)
+    dtype = dtypes.canonical(array.dtype)
+    strides = shapes.k_strides(array.shape, [array.strides], dtype.itemsize)
+    order = sorted(range(array.ndim), key=lambda a: (-strides[a], a))
+    source = np.ascontiguousarray(array.transpose(order), dtype=dtype)
+    node = Node(ops.leaf, (), array.shape, dtype, strides, target.name)
+    store(node, target.upload(source))
+    evaluation.log(target.name).made += node.nbytes
+    with recording:
+        return wrap(node, scalar=scalar)
+
+
+def from_native(array: Any, device: Device, *, scalar: bool = False) -> ndarray:
+    """A handle on a fresh array of the device's library (NumPy, CuPy), which nobody else has."""
+    dtype = dtypes.canonical(array.dtype)
+    if not shapes.is_dense(array.shape, array.strides, dtype.itemsize):
+        array = array.copy()
+    node = Node(ops.leaf, (), array.shape, dtype, array.strides, device.name)
+    store(node, device.adopt(array))
+    evaluation.log(device.name).made += node.nbytes
+    with recording:
+        return wrap(node, scalar=scalar)
+
+
+def _unpickle(array: np.ndarray[Any, Any], device: str, scalar: bool) -> ndarray:
+    try:
+        devices.get(device)
+    except ValueError:
+        device = "cpu"
+    return from_host(array, device, scalar=scalar)
+
+
+def _is_cheap(node: Node) -> bool:
+    return node.nbytes <= SMALL and sum(n.size for n in pending_closure([node])) <= SMALL
+
+
+def _pending_count(node: Node) -> int:
+    return sum(n.op is not ops.view for n in pending_closure([node]))
+
+
+# --- operands -------------------------------------------------------------------------------------
+
+_PYTHON = (bool, int, float, complex)
+
+
+def operand(x: Any, device: str) -> Any:
+    """An operand as a handle or a Python scalar. Others' arrays are taken as they are.
+
+    Raises
+    ------
+    TypeError
+        If it is no operand.
+    """
+    kind = type(x)
+    if kind is ndarray or kind in _PYTHON:
+        return x
+    from .interchange import foreign_operand
+
+    return foreign_operand(x, device)
+
+
+def unary(op: Op, x: Any) -> ndarray:
+    """Record an elementwise op of one operand."""
+    x = as_array(x)
+    return record(lambda n: apply.elementwise(op, n), x)
+
+
+def as_array(x: Any, device: str | None = None) -> ndarray:
+    """Any operand as a handle."""
+    if type(x) is ndarray:
+        return x
+    name = devices.canonical_name(device)
+    x = operand(x, name)
+    if type(x) is ndarray:
+        return x
+    return from_host(np.asarray(x), name)
+
+
+def binary(op: Op, x: Any, y: Any) -> Any:
+    """Record an elementwise op of two operands; NotImplemented for what is no operand."""
+    if type(x) is not ndarray or type(y) is not ndarray:
+        device = (x if type(x) is ndarray else y)._storage.node.device
+        try:
+            x, y = operand(x, device), operand(y, device)
+        except TypeError:
+            return NotImplemented
+        limit = _beyond(op, x, y)
+        if limit is not None:
+            return limit
+    device = (x if type(x) is ndarray else y)._storage.node.device
+    evaluation.keep_budget(device)
+    with recording:
+        node = apply.elementwise(
+            op,
+            node_of(x) if type(x) is ndarray else x,
+            node_of(y) if type(y) is ndarray else y,
+        )
+        result = wrap(node)
+    return finish(result, node)
+
+
+_COMPARISONS = {
+    ops.equal: (False, False),  # the answer where the Python integer is above, below
+    ops.not_equal: (True, True),
+    ops.less: (True, False),
+    ops.less_equal: (True, False),
+    ops.greater: (False, True),
+    ops.greater_equal: (False, True),
+}
+
+
+def _beyond(op: Op, x: Any, y: Any) -> ndarray | None:
+    """Comparing with a Python integer that the dtype cannot hold: the answer is known."""
+    if op not in _COMPARISONS or (type(x) is not int and type(y) is not int):
+        return None
+    array, number, flipped = (x, y, False) if type(x) is ndarray else (y, x, True)
+    if array.dtype.kind not in "iu":
+        return None
+    info = np.iinfo(array.dtype)
+    if info.min <= number <= info.max:
+        return None
+    above, below = _COMPARISONS[op]
+    answer = above if (number > info.max) != flipped or op in (ops.equal, ops.not_equal) else below
+    node = array._storage.node
+    return record(lambda: apply.full(array.shape, answer, dtypes.bool_, node.device))
+
+
+def augmented(op: Op, x: ndarray, y: Any) -> Any:
+    """`x += y`: written to x's memory, so that every alias sees it, with NumPy's casting rule."""
+    if x._scalar:
+        return binary(op, x, y)
+    from .indexing import write
+
+    check_writeable(x)
+    try:
+        y = operand(y, x._storage.node.device)
+    except TypeError:
+        return NotImplemented
+
+    def value(base: Node, other: Any) -> Node:
+        result = apply.elementwise(op, base, other)
+        if result.shape != base.shape:
+            raise ValueError(
+                f"non-broadcastable output operand with shape {base.shape} does not match "
+                f"the broadcast shape {result.shape}"
+            )
+        if not np.can_cast(result.dtype, base.dtype, "same_kind"):
+            raise TypeError(
+                f"{op.name}: cannot cast the result from {result.dtype.name} to "
+                f"{base.dtype.name} with casting rule 'same_kind'"
+            )
+        return apply.cast(result, base.dtype)
+
+    write(x, value, y)
+    return x
+
+
+def check_writeable(x: ndarray) -> None:
+    """Raise ValueError for a read-only array."""
+    if x._scalar or (x._geometry is not None and not x._geometry.flags.writeable):
+        raise ValueError("assignment destination is read-only")
+
+
+_POWERS = {2: ops.square, 0.5: ops.sqrt, -1: ops.reciprocal, 1: ops.positive}
+
+
+def power(x: ndarray, y: Any) -> Any:
+    """`x ** y`. Like NumPy, the usual scalar exponents are other ops: square, sqrt, reciprocal."""
+    if type(y) in (int, float):
+        short = _POWERS.get(y)
+        if short is not None and (x.dtype.kind in "fcV" or y == 2):
+            return binary(ops.multiply, x, x) if x.dtype.kind == "b" else unary(short, x)
+        if type(y) is int and y < 0 and x.dtype.kind in "iu":
+            raise ValueError("integers to negative integer powers are not allowed")
+    return binary(ops.pow_, x, y)
+
+
+def product(x: Any, y: Any) -> Any:
+    """Matrix product."""
+    device = (x if type(x) is ndarray else y)._storage.node.device
+    try:
+        x, y = as_array(operand(x, device), device), as_array(operand(y, device), device)
+    except TypeError:
+        return NotImplemented
+    return record(apply.matmul, x, y)
+
+
+# --- reductions, conversions, shapes: what methods and functions share -----------------------------
+
+
+def reduction(
+    op: Op, x: ndarray, axis: Any, keepdims: bool, dtype: Any = None
+) -> ndarray:
+    """Record a reduction."""
+    axes = shapes.normal_axes(axis, x.ndim)
+    wanted = None if dtype is None else dtypes.canonical(dtype)
+    return record(lambda n: apply.reduce(op, n, axes, keepdims, wanted), x)
+
+
+def position(op: Op, x: ndarray, axis: Any, keepdims: bool) -> ndarray:
+    """Record argmax or argmin. Over all axes the position is in row-major order."""
+    if axis is None:
+        shape = (1,) * x.ndim if keepdims else ()
+        flat = reshaped(x, (-1,))
+        return record(
+            lambda n: apply.reshape(apply.reduce(op, n, (0,), False), shape), flat
+        ) if keepdims else record(lambda n: apply.reduce(op, n, (0,), False), flat)
+    axes = (shapes.normal_axis(axis, x.ndim),)
+    return record(lambda n: apply.reduce(op, n, axes, keepdims), x)
+
+
+def _mean(node: Node, axes: tuple[int, ...], keepdims: bool, dtype: DType | None) -> Node:
+    """Sum over count, in float32 for half dtypes, as NumPy."""
+    out = dtype or dtypes.floating_of(node.dtype)
+    total = apply.reduce(ops.sum_, apply.cast(node, dtypes.computed(out)), axes, keepdims)
+    count = shapes.size(tuple(node.shape[a] for a in axes))
+    return apply.cast(apply.elementwise(ops.divide, total, count), out)
+
+
+def mean(x: ndarray, axis: Any, keepdims: bool, dtype: Any = None) -> ndarray:
+    """Record a mean."""
+    axes = shapes.normal_axes(axis, x.ndim)
+    wanted = None if dtype is None else dtypes.canonical(dtype)
+    return record(lambda n: _mean(n, axes, keepdims, wanted), x)
+
+
+def _variance(node: Node, axes: tuple[int, ...], ddof: float, keepdims: bool) -> Node:
+    """Mean of squared deviations from the mean, in two passes, as NumPy."""
+    out = dtypes.floating_of(node.dtype)
+    wide = apply.cast(node, dtypes.computed(out))
+    center = apply.broadcast_to(_mean(wide, axes, True, None), node.shape)
+    deviation = apply.elementwise(ops.subtract, wide, center)
+    if deviation.dtype.kind == "c":
+        deviation = apply.elementwise(ops.abs_, deviation)
+    squares = apply.elementwise(ops.square, deviation)
+    total = apply.reduce(ops.sum_, squares, axes, keepdims)
+    count = max(shapes.size(tuple(node.shape[a] for a in axes)) - ddof, 0)
+    return apply.cast(apply.elementwise(ops.divide, total, count), dtypes.real_of(out))
+
+
+def variance(x: ndarray, axis: Any, ddof: float, keepdims: bool) -> ndarray:
+    """Record a variance."""
+    axes = shapes.normal_axes(axis, x.ndim)
+    return record(lambda n: _variance(n, axes, ddof, keepdims), x)
+
+
+def copied(x: ndarray, order: str = "K") -> ndarray:
+    """An array of its own."""
+    def make(node: Node) -> Node:
+        itemsize = node.dtype.itemsize
+        if order in ("K", "A"):
+            return apply.copy(node)
+        strides = shapes.c_strides(node.shape, itemsize)
+        if order == "F":
+            strides = shapes.c_strides(node.shape[::-1], itemsize)[::-1]
+        return apply.copy(node, strides)
+
+    if order not in ("C", "F", "K", "A"):
+        raise ValueError(f"order: expected 'C', 'F', 'A' or 'K', got {order!r}")
+    return record(make, x, scalar=False)
+
+
+def converted(x: ndarray, dtype: Any, *, copy: bool = True, device: Any = None) -> ndarray:
+    """The elements in another dtype."""
+    wanted = dtypes.canonical(dtype)
+    if device is not None:
+        x = moved(x, device)
+    if x.dtype == wanted:
+        return copied(x, "K") if copy else x
+    return record(lambda n: apply.cast(n, wanted), x, scalar=False)
+
+
+def moved(x: ndarray, device: Any) -> ndarray:
+    """The array on a device."""
+    target = devices.get(device)
+    if target == x.device:
+        return x
+    return from_host(x._host(), target.name, scalar=x._scalar)
+
+
+def reshaped(
+    x: ndarray, shape: Any, *, order: str = "C", copy: bool | None = None
+) -> ndarray:
+    """The elements in another shape: a view where the memory allows it and copy is not True.
+
+    Raises
+    ------
+    ValueError
+        If the sizes differ, or copy is False and a copy is needed.
+    """
+    if order in ("F", "A") and (order == "F" or geometry(x).flags.fnc):
+        turned = reshaped(x.transpose(), tuple(shape)[::-1], copy=copy)
+        return turned.transpose()
+    new = _extents(shape, x.size)
+    strides = apply.reshaped_strides(x.shape, x.strides, new, x.itemsize)
+    if strides is None or copy:
+        if copy is False:
+            raise ValueError("reshape: a view is impossible here, and copy is False")
+        return reshaped(copied(x, "C"), new)
+    g = geometry(x)
+    fake = memory.Buffer(IMAGINARY, 0)
+    writeable = g.flags.writeable
+    return view(x, memory.as_numpy(fake, new, strides, x.dtype, x._offset, writeable))
+
+
+def _extents(shape: Any, size: int) -> Shape:
+    new = [operator.index(n) for n in shape]
+    if new.count(-1) > 1:
+        raise ValueError("reshape: only one extent can be -1")
+    if -1 in new:
+        known = shapes.size(tuple(n for n in new if n != -1))
+        if known == 0 or size % known:
+            raise ValueError(f"reshape: {size} elements do not fill shape {tuple(new)}")
+        new[new.index(-1)] = size // known
+    if shapes.size(tuple(new)) != size or any(n < 0 for n in new):
+        raise ValueError(f"reshape: {size} elements do not fill shape {tuple(new)}")
+    return tuple(new)

@@ -1,0 +1,179 @@
+"""The node of the graph: a value, pending, stored or consumed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import count
+from types import CodeType
+from typing import Any
+
+from . import ops
+from .dtypes import DType
+from .ops import Kind, Op
+from .shapes import Shape, Strides, size
+
+_next = count().__next__
+
+
+class Node:
+    """A value. *Pending*: it has inputs. *Stored*: it has data and no inputs. *Consumed*: an
+    in-place write took its memory, and nothing can reach it any more.
+
+    Attributes
+    ----------
+    op : Op
+        The row of the table.
+    inputs : tuple of Node, or None
+        None once the node is consumed.
+    attrs : tuple
+        Hashable: what the op needs beyond its operands.
+    shape, strides, dtype
+        Always known. Strides are in bytes and NumPy's own.
+    device : str
+        Name of the device; empty for a Python scalar, which belongs to all.
+    data : object
+        The memory, opaque here; of a scalar, the value itself.
+    seq : int
+        Number in record order, which is always a valid schedule.
+    line : tuple of (code, instruction) or None
+        Where the user recorded it.
+    needed : int
+        Evaluations that computed it without storing it.
+    shared : bool
+        Others can reach the memory: reads and writes run when they are recorded.
+    lent : list
+        Weak references to read-only snapshots of the memory.
+    """
+
+    __slots__ = (
+        "attrs",
+        "data",
+        "device",
+        "dtype",
+        "inputs",
+        "lent",
+        "line",
+        "needed",
+        "op",
+        "seq",
+        "shape",
+        "shared",
+        "strides",
+    )
+
+    inputs: tuple[Node, ...] | None
+
+    def __init__(
+        self,
+        op: Op,
+        inputs: tuple[Node, ...],
+        shape: Shape,
+        dtype: DType,
+        strides: Strides,
+        device: str,
+        attrs: tuple[Any, ...] = (),
+        data: Any = None,
+        line: tuple[CodeType, int] | None = None,
+    ) -> None:
+        self.op = op
+        self.inputs = inputs
+        self.shape = shape
+        self.dtype = dtype
+        self.strides = strides
+        self.device = device
+        self.attrs = attrs
+        self.data = data
+        self.line = line
+        self.seq = _next()
+        self.needed = 0
+        self.shared = False
+        self.lent: list[Any] | None = None
+
+    @property
+    def pending(self) -> bool:
+        """True if the value must still be computed."""
+        return self.data is None
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return size(self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the elements."""
+        return size(self.shape) * self.dtype.itemsize
+
+    def __repr__(self) -> str:
+        state = "consumed" if self.inputs is None else "pending" if self.data is None else "stored"
+        return f"<{self.op.name} #{self.seq} {self.dtype.name}{list(self.shape)} {state}>"
+
+
+class Storage:
+    """What handles that alias share: the current version of one memory.
+
+    Attributes
+    ----------
+    node : Node
+        The current version. All versions have one shape, dtype and strides.
+    version : int
+        Goes up at each write.
+    exports : int
+        DLPack exports that are alive; -1 when somebody else may reach the memory for good.
+    """
+
+    __slots__ = ("__weakref__", "exports", "node", "version")
+
+    def __init__(self, node: Node) -> None:
+        self.node = node
+        self.version = 0
+        self.exports = 0
+
+
+def store(node: Node, data: Any) -> None:
+    """Give a pending node its memory; what it was computed from is let go."""
+    node.data = data
+    node.inputs = ()
+
+
+def scalar(value: Any, dtype: DType) -> Node:
+    """A Python scalar, of a dtype's own type, as an operand."""
+    return Node(ops.scalar, (), (), dtype, (), "", (), value)
+
+
+def base_of(node: Node) -> Node:
+    """The node whose memory a view shows; another node is its own."""
+    if node.op.kind is Kind.VIEW:
+        assert node.inputs
+        return node.inputs[0]
+    return node
+
+
+def pending_closure(roots: Iterable[Node]) -> list[Node]:
+    """Every pending node that the roots need, in record order. Without recursion."""
+    seen: set[int] = set()
+    found: list[Node] = []
+    stack = [n for n in roots if n.data is None]
+    while stack:
+        node = stack.pop()
+        if node.seq in seen:
+            continue
+        seen.add(node.seq)
+        found.append(node)
+        inputs = node.inputs
+        assert inputs is not None, f"{node} was reached after an in-place write"
+        for child in inputs:
+            if child.data is None and child.seq not in seen:
+                stack.append(child)
+    found.sort(key=lambda n: n.seq)
+    return found
+
+
+def check(node: Node) -> None:
+    """Assert what must hold of every node; on in the tests."""
+    assert len(node.shape) == len(node.strides), node
+    if node.op.kind is Kind.ELEMENTWISE and node.inputs:
+        assert len(node.inputs) == node.op.arity, node
+        for child in node.inputs:
+            assert child.shape == node.shape or child.op.name == "scalar", (node, child)
+            assert child.op.kind is not Kind.VIEW or child.inputs[0].op.kind is not Kind.VIEW  # type: ignore[index]

@@ -1,0 +1,216 @@
+"""Shape and stride rules: broadcasting, NumPy's memory orders, and index maps.
+
+Strides are in bytes where they belong to memory (`Node.strides`), and in elements where they
+belong to an index map, which takes a position in a loop space to a position in an array.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import zip_longest
+from operator import index as as_index
+from typing import Any, NamedTuple
+
+from numpy.exceptions import AxisError
+
+Shape = tuple[int, ...]
+Strides = tuple[int, ...]
+
+
+def broadcast(*shapes: Shape) -> Shape:
+    """The shape that the shapes broadcast to.
+
+    Raises
+    ------
+    ValueError
+        If two extents differ and neither is 1.
+    """
+    result: list[int] = []
+    for extents in zip_longest(*(s[::-1] for s in shapes), fillvalue=1):
+        wanted = {e for e in extents if e != 1}
+        if len(wanted) > 1:
+            listed = ", ".join(str(s) for s in shapes)
+            raise ValueError(f"shapes {listed} cannot be broadcast together")
+        result.append(wanted.pop() if wanted else 1)
+    return tuple(result[::-1])
+
+
+def broadcast_strides(shape: Shape, strides: Strides, target: Shape) -> Strides:
+    """Strides that read an array of `shape` as if it had shape `target`."""
+    lead = len(target) - len(shape)
+    return (0,) * lead + tuple(
+        0 if n != m else s for n, m, s in zip(shape, target[lead:], strides, strict=True)
+    )
+
+
+def c_strides(shape: Shape, itemsize: int = 1) -> Strides:
+    """Strides of a row-major array, as NumPy gives them (also where an extent is 0)."""
+    strides, step = [0] * len(shape), itemsize
+    for axis in range(len(shape) - 1, -1, -1):
+        strides[axis] = step
+        step *= max(shape[axis], 1)
+    return tuple(strides)
+
+
+def k_strides(shape: Shape, operands: Sequence[Strides], itemsize: int) -> Strides:
+    """Strides that NumPy gives a fresh elementwise result: operands' order where they agree.
+
+    The insertion sort of `npyiter_find_best_axis_ordering`: axes are compared by absolute
+    strides, operand by operand; in a conflict C order wins.
+    """
+    ndim = len(shape)
+    if ndim < 2:
+        return c_strides(shape, itemsize)
+    columns = [
+        tuple(0 if shape[a] == 1 else abs(s[a]) for s in operands) for a in range(ndim)
+    ]
+    order = [ndim - 1]  # axes from the smallest stride to the biggest
+    for axis in range(ndim - 2, -1, -1):
+        place = len(order)
+        for position in range(len(order) - 1, -1, -1):
+            verdict = _inside(columns[axis], columns[order[position]])
+            if verdict is False:
+                break
+            if verdict:
+                place = position
+        order.insert(place, axis)
+    strides, step = [0] * ndim, itemsize
+    for axis in order:
+        strides[axis] = step
+        step *= max(shape[axis], 1)
+    return tuple(strides)
+
+
+def _inside(mine: tuple[int, ...], other: tuple[int, ...]) -> bool | None:
+    """Whether an axis moves faster than the other in every operand that can tell (None: none)."""
+    verdict: bool | None = None
+    for a, b in zip(mine, other, strict=True):
+        if a and b:
+            if b <= a:
+                return False
+            verdict = True
+    return verdict
+
+
+def normal_axis(axis: Any, ndim: int, name: str = "axis") -> int:
+    """A non-negative axis.
+
+    Raises
+    ------
+    IndexError
+        If the axis is out of range (NumPy's AxisError is an IndexError too).
+    """
+    a = as_index(axis)
+    if not -ndim <= a < ndim:
+        raise AxisError(a, ndim, None if name == "axis" else name)
+    return a % ndim if ndim else 0
+
+
+def normal_axes(axis: Any, ndim: int) -> tuple[int, ...]:
+    """All axes for None, else the sorted tuple of non-negative axes, each once."""
+    if axis is None:
+        return tuple(range(ndim))
+    listed = axis if isinstance(axis, (tuple, list)) else (axis,)
+    axes = sorted(normal_axis(a, ndim) for a in listed)
+    if len(set(axes)) != len(axes):
+        raise ValueError("duplicate value in 'axis'")
+    return tuple(axes)
+
+
+def reduced(shape: Shape, axes: tuple[int, ...], keepdims: bool) -> Shape:
+    """The shape that is left when the axes are reduced."""
+    if keepdims:
+        return tuple(1 if a in axes else n for a, n in enumerate(shape))
+    return tuple(n for a, n in enumerate(shape) if a not in axes)
+
+
+def is_dense(shape: Shape, strides: Strides, itemsize: int) -> bool:
+    """True if the elements fill one block of memory, each once, in some order of the axes."""
+    step = itemsize
+    for stride, extent in sorted((s, n) for s, n in zip(strides, shape, strict=True) if n != 1):
+        if stride != step:
+            return False
+        step *= extent
+    return True
+
+
+class Place(NamedTuple):
+    """An index map: position = offset + Σ strides[a] · index[a], over the axes of a space."""
+
+    offset: int
+    strides: tuple[int, ...]
+
+
+def split(place: Place, axis: int, extent: int, inner: int) -> Place:
+    """The same map after an axis of `extent` became two, of extent/inner and of inner."""
+    s = place.strides
+    outer = s[axis] * inner
+    return Place(place.offset, (*s[:axis], outer, s[axis], *s[axis + 1 :]))
+
+
+class Split(NamedTuple):
+    """An axis of a space that must become two before a map can be told by coordinates."""
+
+    axis: int
+    inner: int
+
+
+def coordinates(place: Place, space: Shape, shape: Shape) -> tuple[Place, ...] | Split | None:
+    """A map into the row-major positions of `shape`, told axis by axis.
+
+    Positions are mixed-radix numbers whose digits are the coordinates. An affine map of digits
+    that stays within the extents is the only one, so any candidate that stays within is right.
+
+    Returns
+    -------
+    The map of each coordinate; or the axis of the space to split first (a reshape that splits an
+    axis of the space); or None where no affine map exists.
+    """
+    radix = c_strides(shape)
+    digits = [_digits(place.offset, radix, shape)]
+    digits += [_signed_digits(s, radix, shape) for s in place.strides]
+    for axis, n in enumerate(space):
+        if n == 1:
+            digits[axis + 1] = (0,) * len(shape)
+    maps = [Place(d[0], d[1:]) for d in zip(*digits, strict=True)] if shape else []
+    for k, m in enumerate(maps):
+        low = m.offset + sum(s * (n - 1) for s, n in zip(m.strides, space, strict=True) if s < 0)
+        high = m.offset + sum(s * (n - 1) for s, n in zip(m.strides, space, strict=True) if s > 0)
+        if low < 0 or high >= shape[k]:
+            return _carry(m, k, space, shape)
+    return tuple(maps)
+
+
+def _digits(value: int, radix: Strides, shape: Shape) -> tuple[int, ...]:
+    return tuple(value // r % n if n else 0 for r, n in zip(radix, shape, strict=True))
+
+
+def _signed_digits(stride: int, radix: Strides, shape: Shape) -> tuple[int, ...]:
+    """Digits of a step. A step of several axes at once (a diagonal) takes each toward zero,
+    or, where that is longer than half the axis, the other way round with a carry."""
+    sign, rest = (1, stride) if stride >= 0 else (-1, -stride)
+    result = []
+    for r, n in zip(radix, shape, strict=True):
+        q, rest = divmod(rest, r) if n != 1 else (0, rest)
+        result.append(q)
+    for k in range(len(result) - 1, 0, -1):
+        if result[k] * 2 > shape[k] and sum(1 for d in result if d) > 1:
+            result[k] -= shape[k]
+            result[k - 1] += 1
+    return tuple(sign * d for d in result)
+
+
+def _carry(m: Place, k: int, space: Shape, shape: Shape) -> Split | None:
+    """The split of the space that keeps the coordinate from running over, if there is one."""
+    for axis, (s, n) in enumerate(zip(m.strides, space, strict=True)):
+        if s and n > 1 and m.offset == 0 and shape[k] % abs(s) == 0:
+            inner = shape[k] // abs(s)
+            if 1 < inner < n and n % inner == 0:
+                return Split(axis, inner)
+    return None
+
+
+def size(shape: Shape) -> int:
+    """Number of elements."""
+    return math.prod(shape)

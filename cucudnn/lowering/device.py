@@ -1,0 +1,237 @@
+"""Devices by name, and what evaluation asks of one."""
+
+from __future__ import annotations
+
+import ctypes.util
+import os
+import threading
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..errors import DeviceError
+from ..graph.dtypes import DType
+from ..graph.node import Node
+from ..settings import current
+from .kernel import Kernel, Launch
+from .memory import Buffer
+
+
+class Ready(NamedTuple):
+    """A launch that only has to be called: `function(*arguments)`."""
+
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...]
+    keep: object = None  # what must live until then
+
+
+class Program(ABC):
+    """A kernel on a device."""
+
+    kernel: Kernel
+
+    @abstractmethod
+    def ready(
+        self,
+        launch: Launch,
+        arguments: Sequence[Buffer],
+        outputs: Sequence[Buffer],
+        scalars: Sequence[Any],
+        in_place: bool,
+    ) -> Ready:
+        """Everything up to the launch. In place, the function is one that no signal handler
+        interrupts between its start and its end."""
+
+    @abstractmethod
+    def source(self) -> str:
+        """The text."""
+
+    @abstractmethod
+    def mode(self, launch: Launch) -> str:
+        """How a launch would run now: "compiled" or "interpreted"."""
+
+
+class Device(ABC):
+    """Where arrays live and kernels run. Devices with the same name are equal, also to the name."""
+
+    name: str
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.lock = threading.RLock()  # evaluation; taken before the recording lock
+
+    @property
+    def kind(self) -> str:
+        """ "cpu" or "cuda"."""
+        return self.name.partition(":")[0]
+
+    @abstractmethod
+    def allocate(self, nbytes: int) -> Buffer:
+        """Memory of any content."""
+
+    @abstractmethod
+    def program(self, kernel: Kernel) -> Program:
+        """The program of a kernel; nothing is compiled yet."""
+
+    @abstractmethod
+    def prepare(self, programs: Sequence[tuple[Program, Launch]]) -> None:
+        """Compile what these launches need, side by side."""
+
+    @abstractmethod
+    def upload(self, array: np.ndarray[Any, Any]) -> Buffer:
+        """Memory with the elements of a NumPy array that is C-contiguous."""
+
+    @abstractmethod
+    def download(self, node: Node, offset: int, shape: Any, strides: Any, dtype: DType) -> Any:
+        """A NumPy array of its own with the elements of a stored node's geometry."""
+
+    @abstractmethod
+    def view(self, buffer: Buffer, node: Node, offset: int = 0) -> Any:
+        """An array of the device's array library (NumPy, CuPy) on the node's geometry."""
+
+    @abstractmethod
+    def native(self, array: np.ndarray[Any, Any]) -> Any:
+        """A NumPy array as an array of the device's library."""
+
+    @abstractmethod
+    def adopt(self, array: Any) -> Buffer:
+        """The memory of an array of the device's library."""
+
+    @abstractmethod
+    def duplicate(self, buffer: Buffer, node: Node) -> Buffer:
+        """A copy of a node's memory."""
+
+    @abstractmethod
+    def library(self) -> Any:
+        """The module with the library calls of the device."""
+
+    @abstractmethod
+    def synchronize(self) -> None:
+        """Wait until everything that was launched has run."""
+
+    def release_memory(self) -> None:  # noqa: B027 - a device without a pool has nothing to do
+        """Give pooled memory back to the system."""
+
+    def __repr__(self) -> str:
+        return self.name
+
+    __str__ = __repr__
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Device):
+            return self.name == other.name
+        return isinstance(other, str) and self.name == (other + ":0" if other == "cuda" else other)
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return get, (self.name,)
+
+
+_devices: dict[str, Device] = {}
+_lock = threading.Lock()
+
+
+def get(name: str | Device | None = None) -> Device:
+    """The device of a name; the default device for None.
+
+    Raises
+    ------
+    DeviceError
+        If there is no such device.
+    """
+    if isinstance(name, Device):
+        return name
+    key = canonical_name(name)
+    found = _devices.get(key)
+    if found is None:
+        with _lock:
+            found = _devices.get(key)
+            if found is None:
+                found = _devices[key] = _make(key)
+    return found
+
+
+def canonical_name(name: str | None) -> str:
+    """The full name: "cuda" is "cuda:0", None is the default device's."""
+    if name is None or name == "":
+        return current().device and canonical_name(current().device) or default_name()
+    if name == "cuda":
+        return "cuda:0"
+    if not isinstance(name, str) or not (
+        name == "cpu" or (name.startswith("cuda:") and name[5:].isdigit())
+    ):
+        raise DeviceError(f"there is no device {name!r}; devices are 'cpu', 'cuda', 'cuda:1', ...")
+    return name
+
+
+def _make(name: str) -> Device:
+    if name == "cpu":
+        from .host import HostDevice
+
+        return HostDevice(name)
+    problem = cuda_problem()
+    if problem:
+        raise DeviceError(f"there is no device {name!r}: {problem}")
+    from .cuda import CudaDevice
+
+    return CudaDevice(name)
+
+
+@lru_cache(maxsize=None)
+def gpu_is_there() -> bool:
+    """True if the machine has a GPU and its driver. No context is created, no CuPy imported."""
+    if os.environ.get("CUDA_VISIBLE_DEVICES", "0").strip() in ("", "-1"):
+        return False
+    nodes = ("/dev/nvidiactl", "/dev/nvidia0", "/dev/dxg", "/dev/nvhost-gpu")
+    if os.name == "posix" and not any(os.path.exists(p) for p in nodes):
+        return False
+    library = "nvcuda.dll" if os.name == "nt" else "libcuda.so.1"
+    try:
+        ctypes.CDLL(library)
+    except OSError:
+        return False
+    return True
+
+
+@lru_cache(maxsize=None)
+def cuda_problem() -> str:
+    """Why CUDA devices cannot be used; empty if they can."""
+    if not gpu_is_there():
+        return "no GPU was found"
+    try:
+        import cupy
+    except ImportError:
+        return "CuPy is not installed; install cucudnn[cuda12] or cucudnn[cuda13]"
+    try:
+        count = cupy.cuda.runtime.getDeviceCount()
+    except Exception as error:  # noqa: BLE001 - whatever CuPy raises, the GPU does not work
+        return f"CuPy cannot use the GPU: {error}"
+    return "" if count else "CuPy sees no GPU"
+
+
+@lru_cache(maxsize=None)
+def default_name() -> str:
+    """ "cuda:0" where it works, else "cpu". Warns once if only an extra is missing."""
+    if not gpu_is_there():
+        return "cpu"
+    problem = cuda_problem()
+    if problem:
+        warnings.warn(f"a GPU is there but not used: {problem}", RuntimeWarning, stacklevel=2)
+        return "cpu"
+    return "cuda:0"
+
+
+@lru_cache(maxsize=None)
+def names() -> tuple[str, ...]:
+    """The names of all devices, the default first."""
+    if cuda_problem():
+        return ("cpu",)
+    import cupy
+
+    return (*(f"cuda:{i}" for i in range(cupy.cuda.runtime.getDeviceCount())), "cpu")

@@ -1,0 +1,223 @@
+"""What both dialects share: names, SSA lines, literals, and where each number stands.
+
+A kernel gets one array of 64-bit words: extents; for each argument its address and strides; for
+each output its address and strides; scalars; then what the template needs. So one packing serves
+both devices, and a text contains no sizes and no scalar's value.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..graph import dtypes, ops
+from ..graph.dtypes import DType
+from . import scalar
+from .kernel import Kernel, Launch, Reduction, Value
+from .memory import Buffer
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Positions in the array of words."""
+
+    argument: tuple[int, ...]  # of each argument's address; strides follow
+    output: tuple[int, ...]
+    scalar: tuple[int, ...]
+    extra: int  # where the template's own words begin
+
+    @staticmethod
+    def of(kernel: Kernel) -> Layout:
+        at = kernel.rank
+        argument, output, scalar = [], [], []
+        for _ in kernel.arguments:
+            argument.append(at)
+            at += 1 + kernel.rank
+        for _ in kernel.outputs:
+            output.append(at)
+            at += 1 + kernel.rank
+        for dtype in kernel.scalars:
+            scalar.append(at)
+            at += scalar_words(dtype)
+        return Layout(tuple(argument), tuple(output), tuple(scalar), at)
+
+
+def scalar_words(dtype: DType) -> int:
+    """Words that a scalar argument takes."""
+    return 2 if dtype == dtypes.complex128 else 1
+
+
+def pack(dtype: DType, value: Any) -> list[int]:
+    """A scalar as 64-bit words."""
+    kind = dtype.kind
+    if kind == "f" or dtype == dtypes.bfloat16:
+        if dtype == dtypes.float64:
+            return list(struct.unpack("<q", struct.pack("<d", value)))
+        return [int.from_bytes(np.float32(value).tobytes(), "little")]
+    if kind == "c":
+        raw = np.asarray(value, dtype).tobytes()
+        return list(struct.unpack(f"<{len(raw) // 8}q", raw))
+    number = int(value)
+    return [number - (1 << 64) if number >= 1 << 63 else number]
+
+
+def words(
+    kernel: Kernel,
+    launch: Launch,
+    arguments: Sequence[Buffer],
+    outputs: Sequence[Buffer],
+    scalars: Sequence[Any],
+) -> list[int]:
+    """The words of a launch, up to the template's own."""
+    result = list(launch.extents)
+    in_memory = [a.memory for a in kernel.arguments] + [True] * len(outputs)
+    for buffer, strides, offset, real in zip(
+        [*arguments, *outputs], launch.strides, launch.offsets, in_memory, strict=True
+    ):
+        # the index itself has no memory: its "address" is where it starts
+        result.append(buffer.address + offset if real else offset // dtypes.int64.itemsize)
+        result += strides
+    for dtype, value in zip(kernel.scalars, scalars, strict=True):
+        result += pack(dtype, value)
+    return result
+
+
+@dataclass(slots=True)
+class Writer:
+    """Indented lines."""
+
+    lines: list[str] = field(default_factory=list)
+    depth: int = 0
+
+    def __call__(self, *lines: str) -> None:
+        for text in lines:
+            self.lines.append("  " * self.depth + text if text else "")
+
+    @contextmanager
+    def block(self, opening: str, closing: str = "}") -> Iterator[None]:
+        self(opening + " {")
+        self.depth += 1
+        yield
+        self.depth -= 1
+        self(closing)
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines) + "\n"
+
+
+def name(kernel: Kernel, i: int) -> str:
+    """A value's name: x0 of an array, s0 of a scalar, r0 of a reduction, v3 of a line."""
+    value = kernel.values[i]
+    if value.kind == "line":
+        return f"v{i}"
+    return {"argument": "x", "scalar": "s", "reduction": "r"}[value.kind] + str(value.index)
+
+
+def rounded(dtype: DType, text: str) -> str:
+    """A half dtype's value, computed in float32, rounded to what it can hold."""
+    if dtype == dtypes.float16:
+        return f"xp_round_half({text})"
+    return f"xp_round_bfloat({text})" if dtype == dtypes.bfloat16 else text
+
+
+def statement(kernel: Kernel, i: int) -> str:
+    """The SSA line of a value."""
+    value = kernel.values[i]
+    assert value.op is not None
+    c_type = dtypes.value_type(value.dtype)
+    operands = [name(kernel, k) for k in value.operands]
+    source = kernel.values[value.operands[0]].dtype if value.operands else value.dtype
+    if value.op is ops.astype and source == dtypes.float64 and dtypes.is_half(value.dtype):
+        half = "half" if value.dtype == dtypes.float16 else "bfloat"
+        return f"const float {name(kernel, i)} = xp_load(xp_to_{half}({operands[0]}));"
+    if value.op is ops.nextafter and dtypes.is_half(value.dtype):
+        half = "half" if value.dtype == dtypes.float16 else "bfloat"
+        text = f"xp_nextafter_{half}({', '.join(operands)})"
+        return f"const float {name(kernel, i)} = {text};"
+    text = value.op.expr.format(*operands, T=c_type)
+    if value.op not in (ops.where, ops.copy):
+        text = rounded(value.dtype, text)
+    return f"const {c_type} {name(kernel, i)} = {text};"
+
+
+def load(value: Value, element: str) -> str:
+    """The value of an element in memory."""
+    return f"xp_load({element})" if dtypes.is_half(value.dtype) else element
+
+
+def stored(dtype: DType, text: str) -> str:
+    """What is written to memory for a value."""
+    if dtype == dtypes.float16:
+        return f"xp_to_half({text})"
+    return f"xp_to_bfloat({text})" if dtype == dtypes.bfloat16 else text
+
+
+def scalar_text(dtype: DType, at: int) -> str:
+    """A scalar argument, read from its words."""
+    return f"xp_scalar<{dtypes.value_type(dtype)}>(w + {at})"
+
+
+def step_text(index: int, reduction: Reduction) -> list[str]:
+    """The combining step of a reduction, as a type."""
+    c_type = tree_type(reduction)
+    body = reduction.op.expr.format("a", "b", T=c_type)
+    return [
+        f"struct R{index} {{",
+        f"  XP_STEP {c_type} step({c_type} a, {c_type} b) {{ return {body}; }}",
+        "};",
+    ]
+
+
+def is_position(reduction: Reduction) -> bool:
+    """True for argmax and argmin, whose tree carries (value, position)."""
+    return reduction.op in (ops.argmax, ops.argmin)
+
+
+def tree_type(reduction: Reduction) -> str:
+    """C++ type of what the tree combines."""
+    c_type = dtypes.value_type(reduction.dtype)
+    return f"xp_position<{c_type}>" if is_position(reduction) else c_type
+
+
+def result_text(reduction: Reduction, tree: str) -> str:
+    """A reduction's value, from the tree's total."""
+    if is_position(reduction):
+        return f"{tree}.index"
+    return rounded(reduction.result, tree)
+
+
+def comment(kernel: Kernel) -> list[str]:
+    """The graph, line by line, as people read it."""
+    lines = []
+    for i, value in enumerate(kernel.values):
+        if value.op is not None:
+            operands = ", ".join(name(kernel, k) for k in value.operands)
+            lines.append(f"{name(kernel, i)} = {value.op.name}({operands}) : {value.dtype.name}")
+    for k, r in enumerate(kernel.reductions):
+        lines.append(f"r{k} = {r.op.name}({name(kernel, r.operand)}) : {r.result.name}")
+    lines += [
+        f"y{k} = {name(kernel, o.value)} : {o.dtype.name}" for k, o in enumerate(kernel.outputs)
+    ]
+    return [f"// {text}" for text in lines]
+
+
+_SECTION = re.compile(r"\bxp_\w+")
+
+
+def sections(text: str) -> list[str]:
+    """Names of the scalar functions that a text calls."""
+    known = scalar.sections()
+    return [n for n in dict.fromkeys(_SECTION.findall(text)) if n in known]
+
+
+def user_preludes(kernel: Kernel) -> Sequence[str]:
+    """C++ text of users' functions, each once."""
+    found = [v.op.prelude for v in kernel.values if v.op is not None and v.op.prelude]
+    found += [r.op.prelude for r in kernel.reductions if r.op.prelude]
+    return list(dict.fromkeys(found))

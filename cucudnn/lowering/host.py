@@ -1,0 +1,331 @@
+"""The device "cpu": kernels by the system compiler on our own threads, or blocked NumPy."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from ..graph import dtypes, shapes
+from ..graph.dtypes import DType
+from ..graph.node import Node
+from ..graph.ops import Op
+from ..settings import current
+from . import compile as cache
+from . import dialect, interpret, memory, render_host, threads, toolchain
+from .device import Device, Program, Ready
+from .kernel import Argument, Kernel, Launch, Output, Value
+from .memory import Buffer
+
+# Work is elements times cost of an element in additions, which NumPy does in about 1 ns each.
+WORTH_A_COMPILE = 100_000_000  # about 0.1 s of NumPy: as much as compiling takes
+AT_ONCE = 30_000_000  # one evaluation with so much work will hardly be the last
+GRAIN = 65_536  # elements of a piece that a thread claims
+CHUNK = 1024
+
+
+class HostProgram(Program):
+    """A kernel on the CPU: interpreted until the work that it has done is worth a compile."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.kernel = kernel
+        self.function = 0
+        self.finish = 0
+        self.done = 0  # work done under this kernel
+        self.looked = False  # in the disk cache
+        self._source = ""
+
+    def source(self) -> str:
+        if not self._source:
+            self._source = render_host.render(self.kernel)
+        return self._source
+
+    def mode(self, launch: Launch) -> str:
+        return "compiled" if self.function or self.wants_compile(launch) else "interpreted"
+
+    def wants_compile(self, launch: Launch) -> bool:
+        """Whether it pays to have compiled this kernel now. Work is counted, not time, so that
+        the same program makes the same choices."""
+        mode = current().compile
+        if mode == "never" or toolchain.host_toolchain() is None:
+            return False
+        if mode == "always":
+            return True
+        work = shapes.size(launch.extents) * max(1, self.kernel.work)
+        return work >= AT_ONCE or self.done + work >= WORTH_A_COMPILE
+
+    def loaded(self) -> bool:
+        """True if there is machine code, in this process or in the disk cache."""
+        if self.function:
+            return True
+        if self.looked or current().compile == "never":
+            return False
+        self.looked = True
+        host = toolchain.host_toolchain()
+        path = cache.cached(self.source(), host) if host is not None else None
+        if path is not None:
+            self.load(path)
+        return bool(self.function)
+
+    def load(self, path: Any) -> None:
+        """Take the functions of a compiled text."""
+        if self.kernel.few:
+            self.finish = toolchain.load(path, "finish")
+        self.function = toolchain.load(path, "kernel")
+
+    def ready(
+        self,
+        launch: Launch,
+        arguments: Sequence[Buffer],
+        outputs: Sequence[Buffer],
+        scalars: Sequence[Any],
+        in_place: bool,
+    ) -> Ready:
+        if self.function and current().compile != "never":
+            return self.compiled(launch, arguments, outputs, scalars)
+        self.done += shapes.size(launch.extents) * max(1, self.kernel.work)
+        return self._interpreted(launch, arguments, outputs, scalars, in_place)
+
+    def compiled(
+        self,
+        launch: Launch,
+        arguments: Sequence[Buffer],
+        outputs: Sequence[Buffer],
+        scalars: Sequence[Any],
+    ) -> Ready:
+        kernel = self.kernel
+        words = dialect.words(kernel, launch, arguments, outputs, scalars)
+        count = shapes.size(launch.extents)
+        if not kernel.reductions:
+            return _call(self.function, words, count, GRAIN)
+        kept = shapes.size(launch.extents[: kernel.kept])
+        n = count // kept
+        units, columns = kept, 1
+        if kernel.column:
+            last = launch.extents[kernel.kept - 1]
+            columns = min(last, render_host.COLUMNS)
+            units = kept // last * -(-last // render_host.COLUMNS)
+        grain = max(1, GRAIN // (n * columns))
+        if not kernel.few:
+            return _call(self.function, words, units, grain)
+        span = _span(n, columns)
+        parts = -(-n // span)
+        words += [parts, span]
+        if parts == 1:
+            words += [0] * len(kernel.reductions)
+            return _call(self.function, words, units, grain)
+        scratch = [memory.allocate(kept * parts * 16) for _ in kernel.reductions]
+        words += [b.address for b in scratch]
+        first = _call(self.function, words, units * parts, 1)
+        second = _call(self.finish, words, kept, GRAIN)
+        return Ready(_both, (first, second), scratch)
+
+    def _interpreted(
+        self,
+        launch: Launch,
+        arguments: Sequence[Buffer],
+        outputs: Sequence[Buffer],
+        scalars: Sequence[Any],
+        in_place: bool,
+    ) -> Ready:
+        kernel, extents = self.kernel, launch.extents
+        count = len(arguments)
+        views = [
+            _view(buffer, a.dtype, extents, s, offset, a.memory)
+            for buffer, a, s, offset in zip(
+                arguments, kernel.arguments, launch.strides, launch.offsets, strict=False
+            )
+        ]
+        targets = [
+            _view(
+                buffer,
+                o.dtype,
+                extents if o.inner else extents[: kernel.kept],
+                s if o.inner else s[: kernel.kept],
+                offset,
+                True,
+            )
+            for buffer, o, s, offset in zip(
+                outputs, kernel.outputs, launch.strides[count:], launch.offsets[count:], strict=True
+            )
+        ]
+        values = [_scalar(d, v) for d, v in zip(kernel.scalars, scalars, strict=True)]
+        if not in_place:
+            return Ready(interpret.run, (kernel, extents, views, targets, values, elementary))
+        (target,) = targets
+        result = np.empty(target.shape, target.dtype)
+        interpret.run(kernel, extents, views, [result], values, elementary)
+        return Ready(np.copyto, (target, result))
+
+
+def _scalar(dtype: DType, value: Any) -> Any:
+    return np.asarray(value, dtype)[()] if dtype != dtypes.bfloat16 else np.asarray(value, dtype)
+
+
+def _both(first: Ready, second: Ready) -> None:
+    first.function(*first.arguments)
+    second.function(*second.arguments)
+
+
+def _span(n: int, columns: int) -> int:
+    """Elements of a row that make one part: a power of two of chunks, about one grain."""
+    span = CHUNK
+    while span * columns < GRAIN and span < n:
+        span *= 2
+    return span
+
+
+def _call(function: int, words: list[int], count: int, grain: int) -> Ready:
+    packed = array("q", words)
+    address, _ = packed.buffer_info()
+    return Ready(threads.entry(count, grain), (function, address, count, grain), packed)
+
+
+def _view(
+    buffer: Buffer,
+    dtype: DType,
+    extents: tuple[int, ...],
+    strides: tuple[int, ...],
+    offset: int,
+    in_memory: bool,
+) -> Any:
+    size = dtype.itemsize
+    if in_memory:
+        in_bytes = tuple(s * size for s in strides)
+        return memory.as_numpy(buffer, extents, in_bytes, dtype, offset)
+    value = np.asarray(offset // size)
+    for axis, (n, s) in enumerate(zip(extents, strides, strict=True)):
+        steps = np.arange(n, dtype=np.int64) * s
+        value = value + steps.reshape((1,) * axis + (n,) + (1,) * (len(extents) - axis - 1))
+    return np.broadcast_to(value, extents)
+
+
+# --- the elementary library: kernels of one op, which the interpreter calls -----------------------
+
+
+def elementary(op: Op, dtype: DType, operands: Sequence[Any]) -> Any:
+    """An op whose bits NumPy does not give: a compiled kernel of it alone; NumPy's where there is
+    no compiler."""
+    shape = np.broadcast_shapes(*(np.shape(x) for x in operands))
+    source = tuple(x.dtype for x in operands)
+    program = _single(op, dtype, source)
+    if current().compile == "never" or not _compile_single(program):
+        return _by_reference(op, dtype, operands)
+    flat = [np.ascontiguousarray(np.broadcast_to(x, shape)).reshape(-1) for x in operands]
+    result = np.empty(shape, dtype)
+    n = result.size
+    if n:
+        unit = tuple((1,) for _ in range(len(flat) + 1))
+        launch = Launch((n,), unit, (0,) * (len(flat) + 1))
+        buffers = [memory.from_numpy(x) for x in flat]
+        call = program.compiled(launch, buffers, [memory.from_numpy(result)], ())
+        call.function(*call.arguments)
+    return result
+
+
+def _by_reference(op: Op, dtype: DType, operands: Sequence[Any]) -> Any:
+    assert op.reference is not None
+    if dtypes.is_half(operands[-1].dtype):
+        operands = [x.astype(np.float32) if dtypes.is_half(x.dtype) else x for x in operands]
+    return np.asarray(op.reference(*operands)).astype(dtype, copy=False)
+
+
+@lru_cache(maxsize=None)
+def _single(op: Op, dtype: DType, source: tuple[DType, ...]) -> HostProgram:
+    n = len(source)
+    values = [Value("argument", d, i) for i, d in enumerate(source)]
+    values.append(Value("line", dtype, 0, op, tuple(range(n))))
+    return HostProgram(
+        Kernel(
+            kept=1,
+            reduced=0,
+            arguments=tuple(Argument(d, "1") for d in source),
+            scalars=(),
+            values=tuple(values),
+            head=(),
+            body=tuple(range(n + 1)),
+            tail=(),
+            reductions=(),
+            outputs=(Output(dtype, "1", n, True),),
+        )
+    )
+
+
+def _compile_single(program: HostProgram) -> bool:
+    host = toolchain.host_toolchain()
+    if host is None:
+        return False
+    if not program.function:
+        program.load(cache.artefact([program.source()], host)[0])
+    return True
+
+
+# --- the device -----------------------------------------------------------------------------------
+
+
+class HostDevice(Device):
+    """The CPU."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.programs: dict[Kernel, HostProgram] = {}
+
+    def allocate(self, nbytes: int) -> Buffer:
+        return memory.allocate(nbytes)
+
+    def program(self, kernel: Kernel) -> HostProgram:
+        found = self.programs.get(kernel)
+        if found is None:
+            found = self.programs[kernel] = HostProgram(kernel)
+        return found
+
+    def prepare(self, programs: Sequence[tuple[Program, Launch]]) -> None:
+        missing: dict[HostProgram, None] = {}
+        for program, launch in programs:
+            assert isinstance(program, HostProgram)
+            if not program.loaded() and program.wants_compile(launch):
+                missing[program] = None
+        host = toolchain.host_toolchain() if missing else None
+        if host is not None:
+            paths = cache.artefact([p.source() for p in missing], host)
+            for program, path in zip(missing, paths, strict=True):
+                program.load(path)
+
+    def upload(self, source: np.ndarray[Any, Any]) -> Buffer:
+        buffer = memory.allocate(source.nbytes)
+        if source.nbytes:
+            np.copyto(memory.as_numpy(buffer, source.shape, None, source.dtype), source)
+        return buffer
+
+    def download(self, node: Node, offset: int, shape: Any, strides: Any, dtype: DType) -> Any:
+        return memory.as_numpy(node.data, shape, strides, dtype, offset).copy(order="K")
+
+    def view(self, buffer: Buffer, node: Node, offset: int = 0) -> Any:
+        return memory.as_numpy(buffer, node.shape, node.strides, node.dtype, offset)
+
+    def native(self, array: np.ndarray[Any, Any]) -> Any:
+        return array
+
+    def adopt(self, array: Any) -> Buffer:
+        return memory.from_numpy(array)
+
+    def duplicate(self, buffer: Buffer, node: Node) -> Buffer:
+        target = memory.allocate(node.nbytes)
+        np.copyto(self.view(target, node), self.view(buffer, node))
+        return target
+
+    def library(self) -> Any:
+        from . import host_library
+
+        return host_library
+
+    def synchronize(self) -> None:
+        with self.lock:
+            pass
+
+    def release_memory(self) -> None:
+        memory.release_pool()
+

@@ -1,0 +1,267 @@
+"""A Kernel run by NumPy, block by block: where there is no compiler, or where compiling would not
+pay. The bits are those of the compiled kernel: NumPy runs the ops that are exact in it, the
+rest comes from `elementary`, which where there is a compiler is a compiled kernel of one op.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from ..graph import dtypes, ops
+from ..graph.dtypes import DType
+from ..graph.ops import Op
+from .kernel import Kernel, Reduction, Value
+
+Array = np.ndarray[Any, Any]
+Elementary = Callable[[Op, DType, Sequence[Any]], Array]
+
+BLOCK = 65536  # elements; the arrays of a block stay in the cache
+CHUNK, LANES = 1024, 128  # the tree: see `fold`
+
+
+def run(
+    kernel: Kernel,
+    extents: tuple[int, ...],
+    arguments: Sequence[Array],
+    outputs: Sequence[Array],
+    scalars: Sequence[Any],
+    elementary: Elementary,
+) -> None:
+    """Run a kernel. Arrays are strided views that have the space as their shape; an output that
+    is written once for each kept index has the kept axes alone."""
+    with np.errstate(all="ignore"):
+        if kernel.reductions:
+            _reduce(kernel, extents, arguments, outputs, scalars, elementary)
+            return
+        for block in _blocks(extents, BLOCK):
+            lines = _Lines(kernel, block, arguments, scalars, elementary)
+            for output, array in zip(kernel.outputs, outputs, strict=True):
+                lines.targets.setdefault(output.value, array[(*block, Ellipsis)])
+            lines.run(kernel.body)
+            for output, array in zip(kernel.outputs, outputs, strict=True):
+                value, target = lines.values[output.value], array[(*block, Ellipsis)]
+                if value is not target:
+                    np.copyto(target, value, casting="unsafe")
+
+
+def _blocks(extents: tuple[int, ...], limit: int) -> Iterator[tuple[slice, ...]]:
+    """Slices that cover the space in pieces of about `limit` elements."""
+    inner, steps = 1, []
+    for n in reversed(extents):
+        steps.append(min(n, max(1, limit // inner)))
+        inner *= steps[-1]
+    ranges = [
+        [slice(i, min(i + step, n)) for i in range(0, n, step)]
+        for n, step in zip(extents, reversed(steps), strict=True)
+    ]
+    return product(*ranges)
+
+
+class _Lines:
+    """The values of one block."""
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        block: tuple[slice, ...],
+        arguments: Sequence[Array],
+        scalars: Sequence[Any],
+        elementary: Elementary,
+    ) -> None:
+        self.kernel = kernel
+        self.block = block
+        self.arguments = arguments
+        self.scalars = scalars
+        self.elementary = elementary
+        self.values: dict[int, Any] = {}
+        self.targets: dict[int, Array] = {}
+
+    def run(self, numbers: Sequence[int]) -> None:
+        for i in numbers:
+            if i not in self.values:
+                self.values[i] = self._value(i, self.kernel.values[i])
+
+    def _value(self, i: int, value: Value) -> Any:
+        if value.kind == "argument":
+            return self.arguments[value.index][(*self.block, Ellipsis)]
+        if value.kind == "scalar":
+            return self.scalars[value.index]
+        assert value.op is not None, "reductions are given"
+        operands = [self.values[k] for k in value.operands]
+        return line(value.op, value.dtype, operands, self.elementary, self.targets.get(i))
+
+
+def line(
+    op: Op,
+    dtype: DType,
+    operands: Sequence[Any],
+    elementary: Elementary,
+    target: Array | None = None,
+) -> Any:
+    """One op on arrays, with the bits of the compiled one."""
+    if op is ops.copy:
+        return operands[0]
+    if op is ops.astype:
+        return _cast(operands[0], dtype)
+    source = operands[-1].dtype
+    if not dtypes.is_kind(source, op.exact) or op.exact == "boolean":
+        return elementary(op, dtype, operands)
+    if op is ops.where:
+        return np.where(*operands)
+    if op is ops.real or op is ops.imag:
+        return operands[0].real if op is ops.real else np.imag(operands[0])
+    assert op.reference is not None
+    if dtypes.is_half(source):
+        wide = [x.astype(np.float32) for x in operands]
+        return np.asarray(op.reference(*wide)).astype(dtype)
+    if op in (ops.floor, ops.ceil, ops.trunc, ops.round_) and source.kind in "biu":
+        return operands[0]
+    shape = np.broadcast_shapes(*(np.shape(x) for x in operands))
+    if target is not None and target.dtype == dtype and target.shape == shape:
+        return op.reference(*operands, out=target)
+    return op.reference(*operands)
+
+
+def _cast(x: Any, dtype: DType) -> Any:
+    if x.dtype.kind == "c" and dtype.kind == "b":
+        return x.astype(np.bool_)
+    if x.dtype.kind == "c" and dtype.kind != "c":
+        x = x.real
+    if dtypes.is_half(dtype) and x.dtype.kind in "iub" and x.dtype.itemsize > 2:
+        x = x.astype(np.float64 if x.dtype.itemsize == 8 else np.float32)
+    return x.astype(dtype)
+
+
+# --- reductions -----------------------------------------------------------------------------------
+
+
+def _reduce(
+    kernel: Kernel,
+    extents: tuple[int, ...],
+    arguments: Sequence[Array],
+    outputs: Sequence[Array],
+    scalars: Sequence[Any],
+    elementary: Elementary,
+) -> None:
+    kept, reduced = extents[: kernel.kept], extents[kernel.kept :]
+    n = int(np.prod(reduced, dtype=np.int64))
+    for rows in _blocks(kept, max(1, BLOCK // n)):
+        parts: list[list[Array]] = [[] for _ in kernel.reductions]
+        for piece in _pieces(kernel, reduced, n):
+            lines = _Lines(kernel, rows + piece, arguments, scalars, elementary)
+            lines.run(kernel.head + kernel.body)
+            for output, array in zip(kernel.outputs, outputs, strict=True):
+                if output.inner:
+                    np.copyto(array[(*rows, *piece, Ellipsis)], lines.values[output.value], casting="unsafe")
+            shape = tuple(s.stop - s.start for s in rows + piece)
+            count = int(np.prod(shape[kernel.kept :], dtype=np.int64))
+            for part, reduction in zip(parts, kernel.reductions, strict=True):
+                value = np.broadcast_to(lines.values[reduction.operand], shape)
+                flat = value.reshape(*shape[: kernel.kept], count)
+                part.append(_chunks(reduction, flat, n, elementary))
+        tail = _Lines(kernel, rows + (slice(0, 1),) * len(reduced), arguments, scalars, elementary)
+        for i, value in enumerate(kernel.values):
+            if value.kind == "reduction":
+                r = kernel.reductions[value.index]
+                whole = np.concatenate(parts[value.index], axis=-1)
+                result = _cast(_pairwise(r, whole, elementary), r.result)
+                tail.values[i] = result.reshape(result.shape + (1,) * len(reduced))
+        tail.run(kernel.head + kernel.tail)
+        for output, array in zip(kernel.outputs, outputs, strict=True):
+            if not output.inner:
+                target = array[(*rows, Ellipsis)]
+                value = np.asarray(tail.values[output.value])
+                if value.ndim:
+                    value = value.reshape(target.shape)
+                np.copyto(target, value, casting="unsafe")
+
+
+def _pieces(kernel: Kernel, reduced: tuple[int, ...], n: int) -> Iterator[tuple[slice, ...]]:
+    """Whole chunks of a long single axis; else everything at once."""
+    positions = any(r.op in (ops.argmax, ops.argmin) for r in kernel.reductions)
+    if len(reduced) == 1 and n > BLOCK and not positions:
+        for start in range(0, n, BLOCK):
+            yield (slice(start, min(start + BLOCK, n)),)
+    else:
+        yield tuple(slice(0, m) for m in reduced)
+
+
+_COMBINE = {
+    ops.sum_: ops.add,
+    ops.prod: ops.multiply,
+    ops.max_: ops.maximum,
+    ops.min_: ops.minimum,
+    ops.any_: ops.logical_or,
+    ops.all_: ops.logical_and,
+}
+
+
+def _combine(reduction: Reduction, a: Array, b: Array, elementary: Elementary) -> Array:
+    op = _COMBINE.get(reduction.op)
+    if op is None:
+        return elementary(reduction.op, reduction.dtype, [a, b])
+    return np.asarray(line(op, reduction.dtype, [a, b], elementary))
+
+
+def _chunks(reduction: Reduction, values: Array, n: int, elementary: Elementary) -> Array:
+    """The tree's lower part: one result for each chunk of the last axis.
+
+    Up to 32 elements: in order. Above, a chunk has 1,024 elements in 128 lanes; a lane combines
+    its rounds in order, then the lanes are folded in halves.
+    """
+    if reduction.op in (ops.argmax, ops.argmin):
+        assert reduction.op.reference is not None
+        return np.asarray(reduction.op.reference(values, axis=-1))[..., np.newaxis]
+    if values.dtype != reduction.dtype:
+        values = values.astype(reduction.dtype)
+    if n <= 32:
+        acc = values[..., 0]
+        for i in range(1, n):
+            acc = _combine(reduction, acc, values[..., i], elementary)
+        return acc[..., np.newaxis]
+    count = values.shape[-1]
+    whole = count // CHUNK * CHUNK
+    parts = []
+    if whole:
+        rounds = values[..., :whole].reshape(*values.shape[:-1], whole // CHUNK, CHUNK)
+        parts.append(_fold(reduction, rounds, elementary))
+    if whole != count:
+        parts.append(_fold(reduction, values[..., np.newaxis, whole:], elementary))
+    return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=-1)
+
+
+def _fold(reduction: Reduction, chunk: Array, elementary: Elementary) -> Array:
+    """Combine the last axis, of at most 1,024 elements; what is missing is left out."""
+    count = chunk.shape[-1]
+    acc = chunk[..., :LANES].copy()
+    for start in range(LANES, count, LANES):
+        n = min(LANES, count - start)
+        acc[..., :n] = _combine(
+            reduction, acc[..., :n], chunk[..., start : start + n], elementary
+        )
+    present, width = min(count, LANES), LANES // 2
+    while width:
+        n = present - width
+        if n > 0:
+            acc[..., :n] = _combine(
+                reduction, acc[..., :n], acc[..., width:present], elementary
+            )
+            present = width
+        width //= 2
+    return acc[..., 0]
+
+
+def _pairwise(reduction: Reduction, parts: Array, elementary: Elementary) -> Array:
+    """The tree's upper part: chunks combine pairwise in order, 0 with 1, 2 with 3, ..."""
+    while parts.shape[-1] > 1:
+        count = parts.shape[-1]
+        even = count // 2 * 2
+        combined = _combine(reduction, parts[..., 0:even:2], parts[..., 1:even:2], elementary)
+        if even != count:
+            combined = np.concatenate([combined, parts[..., even:]], axis=-1)
+        parts = combined
+    return parts[..., 0]

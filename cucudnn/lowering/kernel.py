@@ -1,0 +1,387 @@
+"""A group of nodes becomes a Kernel: plain data with no text of any dialect, and no sizes.
+
+Numbers live in a separate Launch, so one Kernel serves all shapes of the same classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from ..graph import dtypes, ops, shapes
+from ..graph.dtypes import DType
+from ..graph.node import Node
+from ..graph.ops import Kind, Op
+from ..graph.shapes import Place, Shape
+from .partition import NOWHERE, Group, operand_places
+
+SHORT = 32  # reduced extents up to here are combined in order
+WIDE = 2**31  # from this many bytes' reach on, indices have 64 bits
+
+
+class Argument(NamedTuple):
+    """An array that is read at one place, or the index itself (`memory` is False)."""
+
+    dtype: DType
+    classes: str  # per axis: '0' broadcast, '1' contiguous, 's' any other stride
+    memory: bool = True
+
+
+class Value(NamedTuple):
+    """One value of the kernel: of an argument, a scalar, a line, or a reduction."""
+
+    kind: str  # 'argument' | 'scalar' | 'line' | 'reduction'
+    dtype: DType
+    index: int = 0  # of the argument, scalar or reduction
+    op: Op | None = None
+    operands: tuple[int, ...] = ()
+
+
+class Reduction(NamedTuple):
+    """One reduction over all REDUCED axes."""
+
+    op: Op
+    operand: int
+    dtype: DType  # of the operand and of the tree
+    result: DType
+
+
+class Output(NamedTuple):
+    """An array that is written."""
+
+    dtype: DType
+    classes: str
+    value: int
+    inner: bool  # written for every element of the space, else once for each kept index
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """What a piece of generated code does. `head` lines run once for each kept index, `body`
+    lines for every element of the space, `tail` lines once the reductions are known."""
+
+    kept: int
+    reduced: int
+    arguments: tuple[Argument, ...]
+    scalars: tuple[DType, ...]
+    values: tuple[Value, ...]
+    head: tuple[int, ...]
+    body: tuple[int, ...]
+    tail: tuple[int, ...]
+    reductions: tuple[Reduction, ...]
+    outputs: tuple[Output, ...]
+    short: bool = False  # at most 32 reduced elements
+    column: bool = False  # neighbours in memory belong to different kept indices
+    few: bool = False  # few kept indices: a row's chunks are shared out
+    wide: bool = False  # 64-bit indices
+    vector: int = 1  # elements a thread reads at once, where everything is aligned
+
+    @property
+    def rank(self) -> int:
+        return self.kept + self.reduced
+
+    @property
+    def template(self) -> str:
+        """map, row or column."""
+        return "map" if not self.reductions else "column" if self.column else "row"
+
+    @property
+    def work(self) -> int:
+        """Cost of an element, in additions."""
+        lines = [self.values[i].op for i in self.body]
+        tree = 4 * len(self.reductions)  # what a step of the tree costs NumPy
+        return sum(op.work for op in lines if op is not None) + tree
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """The numbers of one kernel on given shapes: strides in elements, offsets in bytes."""
+
+    extents: Shape
+    strides: tuple[tuple[int, ...], ...]  # arguments, then outputs
+    offsets: tuple[int, ...]
+
+
+@dataclass(slots=True)
+class Bound:
+    """A kernel with the nodes that its arguments, outputs and scalars stand for."""
+
+    kernel: Kernel
+    launch: Launch
+    arguments: list[Node]
+    outputs: list[Node]
+    scalars: list[Node]
+    nodes: list[Node]  # computed inside
+
+
+@dataclass(slots=True)
+class _Builder:
+    """Values are numbered: equal lines of equal operands are one."""
+
+    group: Group
+    values: list[Value] = field(default_factory=list)
+    inner: list[bool] = field(default_factory=list)  # depends on the REDUCED axes
+    post: list[bool] = field(default_factory=list)  # depends on a reduction
+    numbers: dict[object, int] = field(default_factory=dict)
+    arguments: list[tuple[Node, Place]] = field(default_factory=list)
+    scalars: list[Node] = field(default_factory=list)
+    reductions: list[Reduction] = field(default_factory=list)
+
+    def number(self, key: object, value: Value, inner: bool, post: bool) -> int:
+        found = self.numbers.get(key)
+        if found is None:
+            found = self.numbers[key] = len(self.values)
+            self.values.append(value)
+            self.inner.append(inner)
+            self.post.append(post)
+        return found
+
+    def read(self, node: Node, place: Place) -> int:
+        """The value of a node at a place, computed here or read."""
+        found = self.numbers.get((node, place))
+        if found is not None:
+            return found
+        inner = any(place.strides[len(self.group.kept) :])
+        index = len(self.arguments)
+        self.arguments.append((node, place))
+        value = Value("argument", node.dtype, index)
+        return self.number((node, place), value, inner, False)
+
+    def scalar(self, node: Node) -> int:
+        if node not in self.numbers:
+            self.scalars.append(node)
+            value = Value("scalar", node.dtype, len(self.scalars) - 1)
+            return self.number(node, value, False, False)
+        return self.numbers[node]
+
+    def compute(self, node: Node, place: Place) -> None:
+        """Add a member at a place; its operands are there already."""
+        if node.op is ops.iota:
+            self.read(node, place)
+            return
+        found = operand_places(self.group, node, place)
+        assert found is not None, node
+        at = iter(found)
+        operands = tuple(
+            self.scalar(n) if n.op is ops.scalar else self.read(*next(at))
+            for n in node.inputs or ()
+        )
+        if node.op.kind is Kind.REDUCTION:
+            result = self._reduce(node, operands[0])
+        else:
+            value = Value("line", node.dtype, 0, node.op, operands)
+            key = (node.op, node.dtype, operands)
+            inner = any(self.inner[i] for i in operands)
+            result = self.number(key, value, inner, any(self.post[i] for i in operands))
+        self.numbers[node, place] = result
+
+    def _reduce(self, node: Node, operand: int) -> int:
+        tree = self.values[operand].dtype
+        reduction = Reduction(node.op, operand, dtypes.computed(tree), node.dtype)
+        if reduction not in self.reductions:
+            self.reductions.append(reduction)
+        index = self.reductions.index(reduction)
+        key = ("reduction", index)
+        return self.number(key, Value("reduction", node.dtype, index), False, True)
+
+
+def build(group: Group) -> Bound:
+    """The kernel of a group, with its launch and the nodes that it stands for."""
+    builder = _Builder(group)
+    for node in sorted(group.members, key=lambda n: n.seq):
+        for place in group.members[node]:
+            builder.compute(node, place)
+    results = [_output(builder, node, place) for node, place in group.outputs.items()]
+    places = [p for _, p in builder.arguments] + [p for _, p, _ in results]
+    itemsizes = [n.dtype.itemsize for n, _ in builder.arguments]
+    itemsizes += [n.dtype.itemsize for n, _, _ in results]
+    kept, kept_axes = _collapse(group.kept, places, 0)
+    reduced, reduced_axes = _collapse(group.reduced, places, len(group.kept))
+    axes = kept_axes + reduced_axes
+    strides = tuple(
+        tuple(p.strides[a] // size for a in axes)
+        for p, size in zip(places, itemsizes, strict=True)
+    )
+    launch = Launch(kept + reduced, strides, tuple(p.offset for p in places))
+    count = len(builder.arguments)
+    arguments = tuple(
+        Argument(n.dtype, _classes(s), n.op is not ops.iota)
+        for (n, _), s in zip(builder.arguments, strides, strict=False)
+    )
+    outputs = tuple(
+        Output(n.dtype, _classes(s), value, builder.inner[value] or not builder.reductions)
+        for (n, _, value), s in zip(results, strides[count:], strict=True)
+    )
+    head, body, tail = _levels(builder, outputs)
+    n = shapes.size(reduced)
+    kernel = Kernel(
+        kept=len(kept),
+        reduced=len(reduced),
+        arguments=arguments,
+        scalars=tuple(s.dtype for s in builder.scalars),
+        values=tuple(builder.values),
+        head=head,
+        body=body,
+        tail=tail,
+        reductions=tuple(builder.reductions),
+        outputs=outputs,
+        short=bool(builder.reductions) and n <= SHORT,
+        column=bool(builder.reductions) and _is_column(arguments, strides, len(kept)),
+        few=bool(builder.reductions) and n > 1024 and shapes.size(kept) < 2048,
+        wide=_is_wide(launch, itemsizes),
+        vector=_vector(builder, launch, itemsizes, len(kept), outputs),
+    )
+    members = [m for m in group.members if m.op is not ops.iota]
+    return Bound(
+        kernel,
+        launch,
+        [n for n, _ in builder.arguments],
+        [n for n, _, _ in results],
+        builder.scalars,
+        members,
+    )
+
+
+def _output(builder: _Builder, node: Node, place: Place) -> tuple[Node, Place, int]:
+    """An output's node, place and value. A write's value is its second operand."""
+    group = builder.group
+    if group.written is None:
+        return node, place, builder.numbers[node, place]
+    _, value = node.inputs or (node, node)
+    if value.op is ops.scalar:
+        return node, place, builder.scalar(value)
+    source = value.inputs[0] if value.op.kind is Kind.VIEW and value.inputs else value
+    at = (group.loads.get(source) or group.members[source])[0]
+    return node, place, builder.read(source, at)
+
+
+def _collapse(
+    extents: Shape, places: Sequence[Place], first: int
+) -> tuple[Shape, tuple[int, ...]]:
+    """Merge neighbouring axes that every place walks as one. Returns extents, and for each the
+    axis whose strides it has."""
+    result: list[tuple[int, int]] = []
+    for position, n in enumerate(extents):
+        axis = first + position
+        if n == 1:
+            continue
+        if result:
+            outer, outer_axis = result[-1]
+            if all(p.strides[outer_axis] == p.strides[axis] * n for p in places):
+                result[-1] = (outer * n, axis)
+                continue
+        result.append((n, axis))
+    return tuple(n for n, _ in result), tuple(a for _, a in result)
+
+
+def _classes(strides: Sequence[int]) -> str:
+    return "".join("0" if s == 0 else "1" if s == 1 else "s" for s in strides)
+
+
+def _levels(
+    builder: _Builder, outputs: Sequence[Output]
+) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+    """Which lines run where. Without reductions everything is the body."""
+    values, inner, post = builder.values, builder.inner, builder.post
+    if not builder.reductions:
+        return (), _closure(values, [o.value for o in outputs]), ()
+    body = _closure(values, [r.operand for r in builder.reductions])
+    body += _closure(values, [o.value for o in outputs if o.inner])
+    tail = _closure(values, [o.value for o in outputs if not o.inner])
+    every = sorted({*body, *tail})
+    return (
+        tuple(i for i in every if not inner[i] and not post[i]),
+        tuple(i for i in every if inner[i]),
+        tuple(i for i in tail if post[i]),
+    )
+
+
+def _closure(values: Sequence[Value], roots: Sequence[int]) -> tuple[int, ...]:
+    found, stack = set[int](), list(roots)
+    while stack:
+        i = stack.pop()
+        if i not in found:
+            found.add(i)
+            stack += values[i].operands
+    return tuple(sorted(found))
+
+
+def _is_column(
+    arguments: Sequence[Argument], strides: Sequence[tuple[int, ...]], kept: int
+) -> bool:
+    """True if most bytes that are read lie side by side along the last KEPT axis."""
+    rows = columns = 0
+    for argument, s in zip(arguments, strides, strict=False):
+        if not argument.memory or not kept or not any(s[kept:]):
+            continue
+        inner, across = abs(s[-1]), abs(s[kept - 1])
+        if across == 1 or (across and inner > across):
+            columns += argument.dtype.itemsize
+        else:
+            rows += argument.dtype.itemsize
+    return columns > rows
+
+
+def _is_wide(launch: Launch, itemsizes: Sequence[int]) -> bool:
+    reach = shapes.size(launch.extents)
+    for s, size in zip(launch.strides, itemsizes, strict=True):
+        span = sum(abs(d) * (n - 1) for d, n in zip(s, launch.extents, strict=True))
+        reach = max(reach, span * size)
+    return reach >= WIDE - 2**20  # the last tile may run over
+
+
+def _vector(
+    builder: _Builder,
+    launch: Launch,
+    itemsizes: Sequence[int],
+    kept: int,
+    outputs: Sequence[Output],
+) -> int:
+    """Elements that one 16-byte access of the widest operand holds, if all operands allow it.
+
+    The innermost axis of the body must be contiguous or broadcast everywhere, its extent and
+    the other strides multiples, the memory aligned.
+    """
+    if not launch.extents:
+        return 1
+    inner_outputs = [o.inner for o in outputs]
+    every = [True] * len(builder.arguments) + inner_outputs
+    nodes = [n for n, _ in builder.arguments] + list(builder.group.outputs)
+    memory = [
+        (s, size, offset, node)
+        for s, size, offset, node, takes_part in zip(
+            launch.strides, itemsizes, launch.offsets, nodes, every, strict=True
+        )
+        if takes_part and node.op is not ops.iota and s[-1] != 0
+    ]
+    if not memory or any(s[-1] != 1 for s, *_ in memory):
+        return 1
+    width = max(1, 16 // max(size for _, size, *_ in memory))
+    while width > 1:
+        if launch.extents[-1] % width == 0 and all(
+            all(d % width == 0 for d in s[:-1])
+            and (offset + _misaligned(node)) % (width * size) == 0
+            for s, size, offset, node in memory
+        ):
+            return width
+        width //= 2
+    return 1
+
+
+def _misaligned(node: Node) -> int:
+    address = getattr(node.data, "address", 0)
+    return int(address) % 16
+
+
+__all__ = [
+    "NOWHERE",
+    "Argument",
+    "Bound",
+    "Kernel",
+    "Launch",
+    "Output",
+    "Reduction",
+    "Value",
+    "build",
+]

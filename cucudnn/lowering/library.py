@@ -1,0 +1,66 @@
+"""The library table: which call computes a node that no generated kernel does.
+
+One list, read from the top: the first row that fits is used. Predicates are pure Python, so which
+row a node gets is tested without a GPU. `call` names a function of the device's library module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ..graph import dtypes, ops
+from ..graph.node import Node
+from ..graph.ops import Op
+
+
+def always(node: Node) -> bool:
+    """Fits every node."""
+    return True
+
+
+def is_integer_product(node: Node) -> bool:
+    """A product of integers or booleans, which no BLAS does."""
+    return node.dtype.kind in "biu"
+
+
+def is_half_product(node: Node) -> bool:
+    """A product of half-precision numbers, accumulated in float32."""
+    return dtypes.is_half(node.dtype)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A library call for an op on a kind of device."""
+
+    op: Op
+    device: str
+    fits: Callable[[Node], bool]
+    library: str
+    call: str
+
+
+LIBRARY: list[Row] = [
+    Row(ops.matmul, "cuda", is_half_product, "cuBLAS", "matmul_half"),
+    Row(ops.matmul, "cuda", is_integer_product, "CuPy", "matmul"),
+    Row(ops.matmul, "cuda", always, "cuBLAS", "matmul"),
+    Row(ops.conv2d, "cuda", always, "cuBLAS", "conv2d"),
+    Row(ops.matmul, "cpu", is_half_product, "BLAS", "matmul_half"),
+    Row(ops.matmul, "cpu", is_integer_product, "NumPy", "matmul"),
+    Row(ops.matmul, "cpu", always, "BLAS", "matmul"),
+    Row(ops.conv2d, "cpu", always, "BLAS", "conv2d"),
+]
+
+
+def choose(node: Node, kind: str) -> Row:
+    """The row that a node gets on a kind of device.
+
+    Raises
+    ------
+    NotImplementedError
+        If there is none: nothing falls back to the host in silence.
+    """
+    for row in LIBRARY:
+        if row.op is node.op and row.device == kind and row.fits(node):
+            return row
+    raise NotImplementedError(f"{node.op.name} of {node.dtype} has no implementation on {kind}")

@@ -1,0 +1,150 @@
+"""A plan: the steps of one graph structure, which hold no arrays and so serve every graph of it."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..graph import ops
+from ..graph.node import Node
+from ..graph.ops import Kind
+from . import kernel as kernels
+from . import library
+from .device import Device, Program
+from .kernel import Kernel, Launch
+from .partition import Group
+
+Slots = tuple[int, ...]
+
+
+@dataclass(slots=True)
+class Step:
+    """One thing to do. Slots number the nodes of the graph."""
+
+    outputs: Slots
+    nodes: Slots = ()  # computed here, stored or not
+
+    def used(self) -> Slots:
+        """Every slot that the step touches."""
+        return self.outputs + self.nodes
+
+
+@dataclass(slots=True)
+class KernelStep(Step):
+    """Launch a kernel."""
+
+    program: Program = None  # type: ignore[assignment]
+    launch: Launch = None  # type: ignore[assignment]
+    arguments: Slots = ()
+    scalars: Slots = ()
+    base: int = -1  # of a write: the old version
+    in_place: bool = False
+
+    @property
+    def kernel(self) -> Kernel:
+        return self.program.kernel
+
+    def used(self) -> Slots:
+        base = (self.base,) if self.base >= 0 else ()
+        return self.outputs + self.nodes + self.arguments + self.scalars + base
+
+
+@dataclass(slots=True)
+class LibraryStep(Step):
+    """Call a library."""
+
+    row: library.Row = None  # type: ignore[assignment]
+    operands: tuple[int, ...] = ()
+
+    def used(self) -> Slots:
+        return self.outputs + self.nodes + self.operands
+
+
+@dataclass(slots=True)
+class EmptyStep(Step):
+    """Allocate."""
+
+
+@dataclass(slots=True)
+class Plan:
+    """Steps in order, and for each the slots whose nodes nobody needs afterwards."""
+
+    steps: list[Step]
+    releases: list[Slots] = field(default_factory=list)
+
+
+def build(
+    groups: Sequence[Group], slots: dict[Node, int], device: Device, in_place: dict[Node, Node]
+) -> Plan:
+    """The steps of the groups."""
+    steps: list[Step] = []
+    for group in groups:
+        node = group.leader
+        if node.op is ops.empty:
+            steps.append(EmptyStep((slots[node],), (slots[node],)))
+        elif node.op.kind is Kind.LIBRARY:
+            steps.append(
+                LibraryStep(
+                    (slots[node],),
+                    (slots[node],),
+                    row=library.choose(node, device.kind),
+                    operands=tuple(slots[n] for n in node.inputs or ()),
+                )
+            )
+        else:
+            steps.append(_kernel_step(group, slots, device, in_place))
+    return Plan(steps, _releases(steps, len(slots)))
+
+
+def _releases(steps: Sequence[Step], count: int) -> list[Slots]:
+    """For each step the slots that no later step uses."""
+    last = [-1] * count
+    for index, step in enumerate(steps):
+        for slot in step.used():
+            last[slot] = index
+    result: list[list[int]] = [[] for _ in steps]
+    for slot, index in enumerate(last):
+        if index >= 0:
+            result[index].append(slot)
+    return [tuple(r) for r in result]
+
+
+def _kernel_step(
+    group: Group, slots: dict[Node, int], device: Device, in_place: dict[Node, Node]
+) -> KernelStep:
+    bound = kernels.build(group)
+    base, takes = -1, False
+    if group.written is not None:
+        old = (group.leader.inputs or (group.leader,))[0]
+        base, takes = slots[old], in_place.get(old) is group.leader
+    return KernelStep(
+        outputs=tuple(slots[n] for n in bound.outputs),
+        nodes=tuple(slots[n] for n in bound.nodes),
+        program=device.program(bound.kernel),
+        launch=bound.launch,
+        arguments=tuple(slots[n] for n in bound.arguments),
+        scalars=tuple(slots[n] for n in bound.scalars),
+        base=base,
+        in_place=takes,
+    )
+
+
+class PlanCache:
+    """Plans by signature, the least recently used dropped."""
+
+    def __init__(self, limit: int = 4096) -> None:
+        self.limit = limit
+        self.plans: OrderedDict[Any, Plan] = OrderedDict()
+
+    def get(self, signature: Any) -> Plan | None:
+        plan = self.plans.get(signature)
+        if plan is not None:
+            self.plans.move_to_end(signature)
+        return plan
+
+    def put(self, signature: Any, plan: Plan) -> None:
+        self.plans[signature] = plan
+        if len(self.plans) > self.limit:
+            self.plans.popitem(last=False)

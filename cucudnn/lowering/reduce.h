@@ -1,0 +1,21 @@
+// What argmax and argmin combine: a value and where it stands. NaN wins; of equals, the first.
+template <class T> struct xp_position {
+  T value;
+  int64_t index;
+};
+
+template <class T> XP_STEP bool xp_is_nan(T v) { return v != v; }
+
+template <class T> XP_STEP xp_position<T> xp_argmax(xp_position<T> a, xp_position<T> b) {
+  const bool nan_a = xp_is_nan(a.value), nan_b = xp_is_nan(b.value);
+  const bool better = nan_a ? false : nan_b || b.value > a.value;
+  const bool equal = (nan_a && nan_b) || a.value == b.value;
+  return (equal ? b.index < a.index : better) ? b : a;
+}
+
+template <class T> XP_STEP xp_position<T> xp_argmin(xp_position<T> a, xp_position<T> b) {
+  const bool nan_a = xp_is_nan(a.value), nan_b = xp_is_nan(b.value);
+  const bool better = nan_a ? false : nan_b || b.value < a.value;
+  const bool equal = (nan_a && nan_b) || a.value == b.value;
+  return (equal ? b.index < a.index : better) ? b : a;
+}

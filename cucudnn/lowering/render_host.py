@@ -1,0 +1,411 @@
+"""Kernel → C++ for the system compiler.
+
+Every text exports `kernel(words, begin, end)`, which runs a range of units: elements of a map's
+space, or kept indices (blocks of columns) times parts of a reduction. A reduction whose rows are
+shared out exports `finish` too, which combines the parts of each kept index.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from importlib.resources import files
+
+from ..graph import dtypes
+from . import dialect, scalar
+from .dialect import Layout, Writer, name
+from .kernel import Kernel
+
+COLUMNS = 64  # as XP_COLUMNS
+_OPENING = """\
+#define XP_EXPORT extern "C" __attribute__((visibility("default")))
+#define XP_STEP static inline __attribute__((always_inline))
+template <class T> XP_STEP T xp_scalar(const int64_t* w) {
+  T value;
+  __builtin_memcpy(&value, w, sizeof value);
+  return value;
+}
+"""
+
+
+@lru_cache(maxsize=None)
+def _header(file: str) -> str:
+    return files("cucudnn.lowering").joinpath(file).read_text()
+
+
+def render(kernel: Kernel) -> str:
+    """The text of a kernel."""
+    w = Writer()
+    for k, reduction in enumerate(kernel.reductions):
+        w(*dialect.step_text(k, reduction), "")
+    if kernel.template == "map":
+        _map(w, kernel)
+    else:
+        (_column if kernel.column else _row)(w, kernel)
+        if kernel.few:
+            _finish(w, kernel)
+    reductions = _header("reduce.h") + _header("reduce_host.h") if kernel.reductions else ""
+    text = str(w)
+    users = "\n".join(dialect.user_preludes(kernel))
+    prelude = scalar.prelude(dialect.sections(text + users), "host")
+    comment = "\n".join(dialect.comment(kernel))
+    return f"{comment}\n{prelude}\n{_OPENING}{reductions}{users}\n{text}"
+
+
+# --- pieces ---------------------------------------------------------------------------------------
+
+
+def _decode(w: Writer, kernel: Kernel) -> None:
+    """Names for the words: extents n, pointers p and q, strides."""
+    layout = Layout.of(kernel)
+    for a in range(kernel.rank):
+        w(f"const int64_t n{a} = w[{a}];")
+    for k, argument in enumerate(kernel.arguments):
+        at = layout.argument[k]
+        if argument.memory:
+            c_type = dtypes.storage_type(argument.dtype)
+            w(f"const {c_type}* const p{k} = (const {c_type}*)w[{at}];")
+        else:
+            w(f"const int64_t p{k} = w[{at}];")
+        _strides(w, f"a{k}", argument.classes, at)
+    for k, output in enumerate(kernel.outputs):
+        at = layout.output[k]
+        c_type = dtypes.storage_type(output.dtype)
+        w(f"{c_type}* const q{k} = ({c_type}*)w[{at}];")
+        _strides(w, f"b{k}", output.classes, at)
+    for k, dtype in enumerate(kernel.scalars):
+        c_type = dtypes.value_type(dtype)
+        w(f"const {c_type} s{k} = {dialect.scalar_text(dtype, layout.scalar[k])};")
+
+
+def _strides(w: Writer, prefix: str, classes: str, at: int) -> None:
+    for axis, c in enumerate(classes):
+        if c == "s":
+            w(f"const int64_t {prefix}_{axis} = w[{at + 1 + axis}];")
+
+
+def _offset(prefix: str, classes: str, axes: range, index: str) -> str:
+    """Σ index · stride over some axes, as text."""
+    terms = []
+    for axis in axes:
+        if classes[axis] == "1":
+            terms.append(f"{index}{axis}")
+        elif classes[axis] == "s":
+            terms.append(f"{index}{axis} * {prefix}_{axis}")
+    return " + ".join(terms) or "0"
+
+
+def _element(pointer: str, prefix: str, classes: str, axis: int, index: str) -> str:
+    """An element at an index of the innermost axis."""
+    if axis < 0 or classes[axis] == "0":
+        return f"{pointer}[0]"
+    step = index if classes[axis] == "1" else f"({index}) * {prefix}_{axis}"
+    return f"{pointer}[{step}]"
+
+
+def _index_value(pointer: str, prefix: str, classes: str, axis: int, index: str) -> str:
+    if axis < 0 or classes[axis] == "0":
+        return pointer
+    step = index if classes[axis] == "1" else f"({index}) * {prefix}_{axis}"
+    return f"{pointer} + {step}"
+
+
+def _coordinates(w: Writer, axes: range, linear: str) -> None:
+    """The index of each axis from a position in C order."""
+    w(f"int64_t rest = {linear};")
+    for axis in reversed(axes):
+        if axis == axes.start:
+            w(f"int64_t i{axis} = rest;")
+        else:
+            w(f"int64_t i{axis} = rest % n{axis}; rest /= n{axis};")
+
+
+def _advance(w: Writer, axes: range) -> None:
+    """The next index of all axes but the innermost."""
+    for axis in reversed(axes):
+        if axis == axes.start:
+            w(f"++i{axis};")
+        else:
+            w(f"if (++i{axis} == n{axis}) {{ i{axis} = 0;")
+    if len(axes) > 1:
+        w("}" * (len(axes) - 1))
+
+
+def _pointers(w: Writer, kernel: Kernel, source: str, target: str, axes: range) -> None:
+    """Pointers moved to the index of some axes."""
+    for k, argument in enumerate(kernel.arguments):
+        offset = _offset(f"a{k}", argument.classes, axes, "i")
+        w(f"const auto {target}{k} = {source}{k} + ({offset});")
+
+
+def _values(
+    w: Writer, kernel: Kernel, numbers: tuple[int, ...], pointer: str, axis: int, index: str
+) -> None:
+    """The lines of some values; an argument is read at an index of one axis."""
+    for i in numbers:
+        value = kernel.values[i]
+        if value.kind == "argument":
+            k = value.index
+            argument = kernel.arguments[k]
+            element = _element if argument.memory else _index_value
+            text = element(f"{pointer}{k}", f"a{k}", argument.classes, axis, index)
+            c_type = dtypes.value_type(value.dtype)
+            text = dialect.load(value, text) if argument.memory else text
+            w(f"const {c_type} {name(kernel, i)} = {text};")
+        elif value.kind == "line":
+            w(dialect.statement(kernel, i))
+
+
+# --- map ------------------------------------------------------------------------------------------
+
+
+def _map(w: Writer, kernel: Kernel) -> None:
+    last = kernel.rank - 1
+    with w.block('XP_EXPORT void kernel(const int64_t* w, int64_t begin, int64_t end)'):
+        _decode(w, kernel)
+        if kernel.rank == 0:
+            _values(w, kernel, kernel.body, "p", -1, "0")
+            for k, output in enumerate(kernel.outputs):
+                w(f"q{k}[0] = {dialect.stored(output.dtype, name(kernel, output.value))};")
+            return
+        axes, inner = range(last), f"i{last}"
+        w(f"int64_t {inner} = begin % n{last};")
+        if last:
+            _coordinates(w, axes, f"begin / n{last}")
+        with w.block("while (begin < end)"):
+            w(f"const int64_t run = n{last} - {inner} < end - begin "
+              f"? n{last} - {inner} : end - begin;")  # fmt: skip
+            _pointers(w, kernel, "p", "x_", range(kernel.rank))
+            _outputs(w, kernel, range(kernel.rank))
+            w("#pragma GCC ivdep")
+            with w.block("for (int64_t j = 0; j < run; ++j)"):
+                _values(w, kernel, kernel.body, "x_", last, "j")
+                for k, output in enumerate(kernel.outputs):
+                    target = _element(f"y{k}", f"b{k}", output.classes, last, "j")
+                    w(f"{target} = {dialect.stored(output.dtype, name(kernel, output.value))};")
+            w("begin += run;", f"{inner} = 0;")
+            if last:
+                _advance(w, axes)
+
+
+def _outputs(w: Writer, kernel: Kernel, axes: range) -> None:
+    for k, output in enumerate(kernel.outputs):
+        w(f"const auto y{k} = q{k} + ({_offset(f'b{k}', output.classes, axes, 'i')});")
+
+
+# --- reductions -----------------------------------------------------------------------------------
+
+
+def _shares(w: Writer, kernel: Kernel) -> None:
+    """Which kept index and which part of its row a unit is."""
+    layout = Layout.of(kernel)
+    reduced = " * ".join(f"n{a}" for a in range(kernel.kept, kernel.rank)) or "1"
+    w(f"const int64_t n = {reduced};")
+    if kernel.few:
+        w(f"const int64_t parts = w[{layout.extra}], span = w[{layout.extra + 1}];")
+        for k, r in enumerate(kernel.reductions):
+            c_type = dialect.tree_type(r)
+            w(f"{c_type}* const partial{k} = ({c_type}*)w[{layout.extra + 2 + k}];")
+
+
+def _row(w: Writer, kernel: Kernel) -> None:
+    """Rows: the REDUCED elements of a kept index are read chunk by chunk into a buffer, run by run
+    of the innermost axis, then combined."""
+    kept = range(kernel.kept)
+    size = 32 if kernel.short else 1024
+    with w.block('XP_EXPORT void kernel(const int64_t* w, int64_t begin, int64_t end)'):
+        _decode(w, kernel)
+        _shares(w, kernel)
+        for k, r in enumerate(kernel.reductions):
+            w(f"alignas(64) {dtypes.value_type(r.dtype)} buffer{k}[{size}];")
+        with w.block("for (int64_t unit = begin; unit < end; ++unit)"):
+            row = "unit"
+            if kernel.few:
+                w("const int64_t row = unit / parts, part = unit % parts;")
+                row = "row"
+            if kernel.kept:
+                _coordinates(w, kept, row)
+            _pointers(w, kernel, "p", "k", kept)
+            _outputs(w, kernel, range(kernel.kept))
+            _values(w, kernel, kernel.head, "k", -1, "0")
+            for k, r in enumerate(kernel.reductions):
+                w(f"xp_tree<R{k}, {dialect.tree_type(r)}> tree{k};")
+            limits = "int64_t at = 0; at < n;"
+            if kernel.few:
+                w("const int64_t stop = (part + 1) * span < n ? (part + 1) * span : n;")
+                limits = "int64_t at = part * span; at < stop;"
+            with w.block(f"for ({limits} at += {size})"):
+                w(f"const int64_t m = n - at < {size} ? n - at : {size};")
+                _fill(w, kernel)
+                for k, r in enumerate(kernel.reductions):
+                    if dialect.is_position(r):
+                        text = f"xp_fold_positions<R{k}>(buffer{k}, at, m)"
+                    else:
+                        text = f"{'xp_in_order' if kernel.short else 'xp_fold'}<R{k}>(buffer{k}, m)"
+                    w(f"tree{k}.push({text});")
+            if kernel.few:
+                with w.block("if (parts > 1)"):
+                    for k in range(len(kernel.reductions)):
+                        w(f"partial{k}[unit] = tree{k}.total();")
+                    w("continue;")
+            totals = [f"tree{k}.total()" for k in range(len(kernel.reductions))]
+            _tail(w, kernel, totals)
+
+
+def _fill(w: Writer, kernel: Kernel) -> None:
+    """The values of elements [at, at + m) of a row."""
+    reduced = range(kernel.kept, kernel.rank)
+    last = kernel.rank - 1
+    several = len(reduced) > 1
+    if several:
+        w(f"int64_t i{last} = at % n{last};")
+        outer = range(kernel.kept, last)
+        w(f"int64_t outer = at / n{last};")
+        for axis in reversed(outer):
+            if axis == outer.start:
+                w(f"int64_t i{axis} = outer;")
+            else:
+                w(f"int64_t i{axis} = outer % n{axis}; outer /= n{axis};")
+        w("int64_t filled = 0;")
+        opening = "while (filled < m)"
+    else:
+        w(f"const int64_t i{last} = at, run = m, filled = 0;")
+        opening = ""
+    with w.block(opening):
+        if several:
+            w(f"const int64_t left = n{last} - i{last};")
+            w("const int64_t run = left < m - filled ? left : m - filled;")
+        _pointers(w, kernel, "k", "x_", reduced)
+        for k, output in enumerate(kernel.outputs):
+            if output.inner:
+                w(f"const auto z{k} = y{k} + ({_offset(f'b{k}', output.classes, reduced, 'i')});")
+        w("#pragma GCC ivdep")
+        with w.block("for (int64_t j = 0; j < run; ++j)"):
+            _values(w, kernel, kernel.body, "x_", last, "j")
+            for k, r in enumerate(kernel.reductions):
+                w(f"buffer{k}[filled + j] = {name(kernel, r.operand)};")
+            for k, output in enumerate(kernel.outputs):
+                if output.inner:
+                    target = _element(f"z{k}", f"b{k}", output.classes, last, "j")
+                    w(f"{target} = {dialect.stored(output.dtype, name(kernel, output.value))};")
+        if several:
+            w("filled += run;", f"i{last} = 0;")
+            _advance(w, range(kernel.kept, last))
+
+
+def _tail(w: Writer, kernel: Kernel, totals: list[str]) -> None:
+    """What is left to do once the reductions are known."""
+    for k, r in enumerate(kernel.reductions):
+        c_type = dtypes.value_type(r.result)
+        w(f"const {c_type} r{k} = {dialect.result_text(r, totals[k])};")
+    _values(w, kernel, kernel.tail, "k", -1, "0")
+    for k, output in enumerate(kernel.outputs):
+        if not output.inner:
+            w(f"y{k}[0] = {dialect.stored(output.dtype, name(kernel, output.value))};")
+
+
+def _column(w: Writer, kernel: Kernel) -> None:
+    """Columns: a block of neighbouring kept indices is reduced row by row, side by side."""
+    last_kept = kernel.kept - 1
+    reduced = range(kernel.kept, kernel.rank)
+    lanes = "1" if kernel.short else "XP_LANES"
+    with w.block('XP_EXPORT void kernel(const int64_t* w, int64_t begin, int64_t end)'):
+        _decode(w, kernel)
+        _shares(w, kernel)
+        w(f"const int64_t blocks = (n{last_kept} + XP_COLUMNS - 1) / XP_COLUMNS;")
+        for k, r in enumerate(kernel.reductions):
+            w(f"alignas(64) {dialect.tree_type(r)} lane{k}[{lanes}][XP_COLUMNS];")
+        with w.block("for (int64_t unit = begin; unit < end; ++unit)"):
+            block = "unit"
+            if kernel.few:
+                w("const int64_t part = unit % parts, block = unit / parts;")
+                block = "block"
+            w(f"const int64_t i{last_kept} = {block} % blocks * XP_COLUMNS;")
+            w(f"const int64_t columns = n{last_kept} - i{last_kept} < XP_COLUMNS "
+              f"? n{last_kept} - i{last_kept} : XP_COLUMNS;")  # fmt: skip
+            if last_kept:
+                _coordinates(w, range(last_kept), f"{block} / blocks")
+            _pointers(w, kernel, "p", "k", range(kernel.kept))
+            _outputs(w, kernel, range(kernel.kept))
+            for k, r in enumerate(kernel.reductions):
+                w(f"xp_tree_columns<R{k}, {dialect.tree_type(r)}> tree{k};")
+            limits = "int64_t at = 0; at < n;"
+            if kernel.few:
+                w("const int64_t stop = (part + 1) * span < n ? (part + 1) * span : n;")
+                limits = "int64_t at = part * span; at < stop;"
+            with w.block(f"for ({limits} at += XP_CHUNK)"):
+                w("const int64_t m = n - at < XP_CHUNK ? n - at : XP_CHUNK;")
+                with w.block("for (int64_t t = 0; t < m; ++t)"):
+                    w("int64_t rest_r = at + t;")
+                    for axis in reversed(reduced):
+                        if axis == reduced.start:
+                            w(f"const int64_t i{axis} = rest_r;")
+                        else:
+                            w(f"const int64_t i{axis} = rest_r % n{axis}; rest_r /= n{axis};")
+                    _pointers(w, kernel, "k", "x_", reduced)
+                    for k, output in enumerate(kernel.outputs):
+                        if output.inner:
+                            offset = _offset(f"b{k}", output.classes, reduced, "i")
+                            w(f"const auto z{k} = y{k} + ({offset});")
+                    lane = "0" if kernel.short else "t % XP_LANES"
+                    first = "t == 0" if kernel.short else "t < XP_LANES"
+                    w("#pragma GCC ivdep")
+                    with w.block("for (int64_t j = 0; j < columns; ++j)"):
+                        _values(w, kernel, kernel.head, "x_", last_kept, "j")
+                        _values(w, kernel, kernel.body, "x_", last_kept, "j")
+                        for k, r in enumerate(kernel.reductions):
+                            value = name(kernel, r.operand)
+                            if dialect.is_position(r):
+                                value = f"{dialect.tree_type(r)}{{{value}, at + t}}"
+                            into = f"lane{k}[{lane}][j]"
+                            w(f"{into} = {first} ? {value} : R{k}::step({into}, {value});")
+                        for k, output in enumerate(kernel.outputs):
+                            if output.inner:
+                                into = _element(f"z{k}", f"b{k}", output.classes, last_kept, "j")
+                                text = dialect.stored(output.dtype, name(kernel, output.value))
+                                w(f"{into} = {text};")
+                for k in range(len(kernel.reductions)):
+                    if not kernel.short:
+                        w(f"xp_fold_columns<R{k}>(lane{k}, m, columns);")
+                    w(f"tree{k}.push(lane{k}[0], columns);")
+            for k in range(len(kernel.reductions)):
+                w(f"tree{k}.total(lane{k}[0], columns);")
+            if kernel.few:
+                with w.block("if (parts > 1)"):
+                    w(f"const int64_t row = {block} / blocks * n{last_kept} + i{last_kept};")
+                    with w.block("for (int64_t j = 0; j < columns; ++j)"):
+                        for k in range(len(kernel.reductions)):
+                            w(f"partial{k}[(row + j) * parts + part] = lane{k}[0][j];")
+                    w("continue;")
+            with w.block("for (int64_t j = 0; j < columns; ++j)"):
+                _column_tail(w, kernel, last_kept)
+
+
+def _column_tail(w: Writer, kernel: Kernel, axis: int) -> None:
+    for k, r in enumerate(kernel.reductions):
+        c_type = dtypes.value_type(r.result)
+        w(f"const {c_type} r{k} = {dialect.result_text(r, f'lane{k}[0][j]')};")
+    _values(w, kernel, kernel.head, "k", axis, "j")
+    _values(w, kernel, kernel.tail, "k", axis, "j")
+    for k, output in enumerate(kernel.outputs):
+        if not output.inner:
+            into = _element(f"y{k}", f"b{k}", output.classes, axis, "j")
+            w(f"{into} = {dialect.stored(output.dtype, name(kernel, output.value))};")
+
+
+def _finish(w: Writer, kernel: Kernel) -> None:
+    """Combine the parts of each kept index."""
+    w("")
+    with w.block('XP_EXPORT void finish(const int64_t* w, int64_t begin, int64_t end)'):
+        _decode(w, kernel)
+        _shares(w, kernel)
+        with w.block("for (int64_t row = begin; row < end; ++row)"):
+            if kernel.kept:
+                _coordinates(w, range(kernel.kept), "row")
+            _pointers(w, kernel, "p", "k", range(kernel.kept))
+            _outputs(w, kernel, range(kernel.kept))
+            _values(w, kernel, kernel.head, "k", -1, "0")
+            for k, r in enumerate(kernel.reductions):
+                w(f"xp_tree<R{k}, {dialect.tree_type(r)}> tree{k};")
+                with w.block("for (int64_t part = 0; part < parts; ++part)"):
+                    w(f"tree{k}.push(partial{k}[row * parts + part]);")
+            _tail(w, kernel, [f"tree{k}.total()" for k in range(len(kernel.reductions))])

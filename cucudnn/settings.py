@@ -1,0 +1,102 @@
+"""The few settings: environment variables and the `config` context manager set the same ones."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+COMPILE_MODES = ("auto", "always", "never")
+
+
+def _memory() -> int:
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return 1 << 33
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What can be set.
+
+    Attributes
+    ----------
+    device : str
+        Device of arrays that are made from nothing: "cpu", "cuda", "cuda:1"; empty: the first GPU
+        that works, else the CPU. `$CUCUDNN_DEVICE`.
+    compile : str
+        When the CPU compiles a kernel: "auto" (when it will pay), "always", "never".
+        `$CUCUDNN_COMPILE`.
+    pending_nodes : int
+        Operations that may wait before an evaluation starts by itself.
+        `$CUCUDNN_PENDING_NODES`.
+    pending_bytes : int
+        Bytes that waiting operations alone may keep alive. `$CUCUDNN_PENDING_BYTES`.
+    fuse : bool
+        False: every operation runs when it is recorded, one by one; for finding out what is
+        wrong. `$CUCUDNN_FUSE=0`.
+    """
+
+    device: str = ""
+    compile: str = "auto"
+    pending_nodes: int = 1000
+    pending_bytes: int = 1 << 30
+    fuse: bool = True
+
+    def __post_init__(self) -> None:
+        if self.compile not in COMPILE_MODES:
+            raise ValueError(f"compile: expected one of {COMPILE_MODES}, got {self.compile!r}")
+        if self.pending_nodes < 1 or self.pending_bytes < 0:
+            raise ValueError("pending_nodes must be at least 1 and pending_bytes at least 0")
+
+
+def from_environment() -> Settings:
+    """The settings that the environment variables name."""
+    get = os.environ.get
+    return Settings(
+        device=get("CUCUDNN_DEVICE", ""),
+        compile=get("CUCUDNN_COMPILE", "") or "auto",
+        pending_nodes=int(get("CUCUDNN_PENDING_NODES", "") or 1000),
+        pending_bytes=int(get("CUCUDNN_PENDING_BYTES", "") or min(1 << 30, _memory() // 16)),
+        fuse=get("CUCUDNN_FUSE", "1") not in ("0", "false", "no"),
+    )
+
+
+_current: ContextVar[Settings] = ContextVar("cucudnn_settings")
+_base = from_environment()
+
+
+def current() -> Settings:
+    """The settings in force in this thread or task."""
+    return _current.get(_base)
+
+
+@contextmanager
+def config(**changes: Any) -> Iterator[Settings]:
+    """Change settings for a block of code.
+
+    Parameters
+    ----------
+    **changes
+        Fields of `Settings`.
+
+    Examples
+    --------
+    >>> import cucudnn as xp
+    >>> with xp.config(compile="never"):
+    ...     float(xp.ones(3).sum())
+    3.0
+    """
+    known = {f.name for f in fields(Settings)}
+    unknown = set(changes) - known
+    if unknown:
+        raise TypeError(f"config: no setting {sorted(unknown)}; there are {sorted(known)}")
+    token = _current.set(replace(current(), **changes))
+    try:
+        yield current()
+    finally:
+        _current.reset(token)
