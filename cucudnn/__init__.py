@@ -1,6 +1,6 @@
 """NumPy's arrays, lazily: operations are recorded, fused, and run as generated kernels."""
 
-from . import array as array
+from . import array as array, nn as nn, random as random
 from .array.creation import (
     arange as arange,
     asarray as asarray,
@@ -28,4 +28,5 @@ from .array.ndarray import ndarray as ndarray
 from .array.searching import *
 from .array.statistical import *
 from .array.utility import asnumpy as asnumpy, flush as flush, synchronize as synchronize
+from .nn import conv2d as conv2d
 from .settings import config as config

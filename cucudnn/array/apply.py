@@ -191,10 +191,16 @@ def cast(node: Node, dtype: DType) -> Node:
 
 def copy(node: Node, strides: Strides | None = None) -> Node:
     """A node of its own with the same values, laid out as `strides` say."""
-    result = elementwise(ops.copy, node)
+    result = in_layout_of(elementwise(ops.copy, node), node)
     if strides is not None:
         result.strides = strides
     return result
+
+
+def in_layout_of(fresh: Node, node: Node) -> Node:
+    """A node that was just made, laid out as NumPy lays out copies of another."""
+    fresh.strides = shapes.like_strides(node.shape, node.strides, fresh.dtype.itemsize)
+    return fresh
 
 
 def reinterpret(
@@ -303,8 +309,11 @@ def reduce(
     kept = tuple(0 if a in axes else s for a, s in enumerate(node.strides))
     if not keepdims:
         kept = tuple(s for a, s in enumerate(kept) if a not in axes)
-    strides = shapes.k_strides(shape, [kept], result.itemsize)
-    if count == 1 and op.name not in ("argmax", "argmin"):
+    positions = op.name in ("argmax", "argmin")  # NumPy's are in row-major order
+    if positions and count == 1:
+        return full(shape, 0, result, node.device)
+    strides = shapes.k_strides(shape, [] if positions else [kept], result.itemsize)
+    if count == 1:
         return cast(copy(reshape(node, shape), strides), result)
     return Node(op, (node,), shape, result, strides, node.device, (axes, keepdims))
 

@@ -185,7 +185,7 @@ def _like(x: Any, dtype: Any, device: Any) -> tuple[Any, DType, str]:
 
 
 def _k_layout(node: Node, x: ndarray) -> Node:
-    node.strides = shapes.k_strides(x.shape, [x.strides], node.dtype.itemsize)
+    node.strides = shapes.like_strides(x.shape, x.strides, node.dtype.itemsize)
     return node
 
 

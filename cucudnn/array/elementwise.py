@@ -72,7 +72,6 @@ exp = unary(ops.exp)
 exp2 = unary(ops.exp2)
 expm1 = unary(ops.expm1)
 floor = unary(ops.floor)
-imag = unary(ops.imag)
 isfinite = unary(ops.isfinite)
 isinf = unary(ops.isinf)
 isnan = unary(ops.isnan)
@@ -83,7 +82,6 @@ log2 = unary(ops.log2)
 logical_not = unary(ops.logical_not)
 negative = unary(ops.negative)
 positive = unary(ops.positive)
-real = unary(ops.real)
 reciprocal = unary(ops.reciprocal)
 sign = unary(ops.sign)
 signbit = unary(ops.signbit)
@@ -177,7 +175,19 @@ def where(condition: Any, x1: Any, x2: Any, /) -> ndarray:
     x1, x2 = operand(x1, device), operand(x2, device)
     if type(x1) is not ndarray and type(x2) is not ndarray:
         x1 = as_array(x1, device)
-    return record(lambda c, a, b: apply.elementwise(ops.where, c, a, b), condition, x1, x2)
+    return record(
+        lambda c, a, b: apply.elementwise(ops.where, c, a, b), condition, x1, x2, scalar=False
+    )
+
+
+def real(x: Any, /) -> ndarray:
+    """Real part: a view."""
+    return as_array(x).real
+
+
+def imag(x: Any, /) -> ndarray:
+    """Imaginary part: a view if x is complex."""
+    return as_array(x).imag
 
 
 # NumPy's names for the same functions

@@ -71,7 +71,7 @@ def get(x: ndarray, key: Any) -> ndarray:
         return _gather(x, key)
     g = geometry(x)
     if not _takes_element(basic, x.ndim):
-        return view(x, g[basic])
+        return view(copied(x) if x._scalar else x, g[basic])
     region = view(x, g[(*basic, Ellipsis)])
     return record(apply.copy, region, scalar=True)
 
@@ -90,6 +90,8 @@ def assign(x: ndarray, key: Any, value: Any) -> None:
     if type(value) is not ndarray:
         value = operand(value, x._storage.node.device)
     if type(value) is ndarray:
+        if value.shape and _takes_element(basic, x.ndim):
+            raise ValueError(f"an array of shape {value.shape} was assigned to one element")
         _check_fits(value.shape, target.shape)
         if value.device != x.device:
             value = value.to_device(x.device)
@@ -131,8 +133,6 @@ def write(x: ndarray, value: Callable[..., Node], other: Any) -> None:
     dtype whose shape broadcasts to its shape, or a scalar.
     """
     evaluation.keep_budget(x._storage.node.device)
-    if 0 in x.shape:
-        return
     with recording:
         storage = x._storage
         old = storage.node
@@ -141,6 +141,8 @@ def write(x: ndarray, value: Callable[..., Node], other: Any) -> None:
         if type(other) is ndarray:
             source = node_of(other)
         new = value(shown, source)
+        if 0 in x.shape:
+            return
         fresh = new is not source and new is not shown and new.op is not ops.view
         new, offset, g_shape, g_strides = _as_region(x, old, new)
         whole = (
@@ -161,8 +163,15 @@ def write(x: ndarray, value: Callable[..., Node], other: Any) -> None:
     if old.shared:
         unit.settle()
         evaluation.evaluate([node])
-    else:
+        return
+    try:
         finish(x, node)
+    except BaseException:
+        with recording:  # what raises has not been done
+            if storage.node is node and node.data is None:
+                storage.node = old
+                storage.version += 1
+        raise
 
 
 def _as_region(
@@ -196,9 +205,8 @@ def _complex_part(x: ndarray, old: Node, new: Node, offset: int) -> tuple[Node, 
     part = offset % size
     whole = apply.reinterpret(old, offset - part, g.shape, g.strides)
     kept = apply.elementwise(ops.real if part else ops.imag, whole)
-    if new.op is not ops.scalar:
-        new = apply.broadcast_to(new, g.shape)
-    pair = (kept, new) if part else (new, kept)
+    value: Any = float(new.data) if new.op is ops.scalar else apply.broadcast_to(new, g.shape)
+    pair = (kept, value) if part else (value, kept)
     return apply.elementwise(ops.complex_, *pair), offset - part
 
 

@@ -26,10 +26,9 @@ from .ndarray import (
     SMALL,
     from_host,
     from_native,
-    geometry,
     ndarray,
+    read_only,
     record,
-    view,
     wrap,
 )
 
@@ -55,9 +54,7 @@ def shared_array(native: Any, device: Device, owner: Any) -> ndarray:
         result = wrap(node, scalar=False)
         result._storage.exports = -1
     if device.kind == "cpu" and not native.flags.writeable:
-        g = geometry(result)
-        g.flags.writeable = False
-        return view(result, g)
+        return read_only(result)
     return result
 
 
@@ -261,10 +258,8 @@ def to_numpy(x: ndarray, dtype: Any, copy: bool | None) -> np.ndarray[Any, Any]:
     with device.lock:
         node, offset = _evaluated(x)
         if node.shared:
-            writeable = x._geometry is None or x._geometry.flags.writeable
-            return memory.as_numpy(
-                node.data, x.shape, x.strides, x.dtype, offset, writeable=writeable
-            )
+            node, offset = _make_shared(x, for_good=False)
+            return _native_view(x, node, offset, Export(node.data, x._storage), device)
         if x._geometry is not None and x.nbytes < node.nbytes or node.nbytes <= SMALL:
             if copy is False:
                 raise ValueError("this array cannot be lent without a copy")

@@ -72,7 +72,9 @@ def broadcast_shapes(*shapes_: tuple[int, ...]) -> tuple[int, ...]:
 def flip(x: Any, /, *, axis: int | tuple[int, ...] | None = None) -> ndarray:
     """A view with the elements along axes in reverse order."""
     x = as_array(x)
-    return view(x, np.flip(geometry(x), axis))
+    axes = shapes.normal_axes(axis, x.ndim)
+    key = tuple(slice(None, None, -1 if a in axes else None) for a in range(x.ndim))
+    return x[key]
 
 
 def moveaxis(x: Any, source: Any, destination: Any, /) -> ndarray:
@@ -117,7 +119,9 @@ def concat(arrays: Any, /, *, axis: int | None = 0) -> ndarray:
     dtype = dtypes.promote(*(a.dtype for a in items))
     total = sum(a.shape[axis] for a in items)
     shape = (*items[0].shape[:axis], total, *items[0].shape[axis + 1 :])
-    strides = shapes.k_strides(shape, [a.strides for a in items], dtype.itemsize)
+    strides = shapes.joined_strides(
+        shape, [a.shape for a in items], [a.strides for a in items], dtype.itemsize
+    )
     result = record(lambda: apply.empty(shape, dtype, device, strides), scalar=False)
     start = 0
     for a in items:

@@ -108,7 +108,10 @@ class ndarray:  # noqa: N801 - NumPy's name
     @property
     def flags(self) -> Any:
         """NumPy's flags of the geometry: C_CONTIGUOUS, F_CONTIGUOUS, WRITEABLE, ..."""
-        return geometry(self).flags
+        g = geometry(self)
+        if self._scalar:
+            g.flags.writeable = False
+        return g.flags
 
     @property
     def T(self) -> ndarray:
@@ -129,10 +132,11 @@ class ndarray:  # noqa: N801 - NumPy's name
 
     @property
     def imag(self) -> ndarray:
-        """The imaginary part: a view for complex arrays, else zeros."""
+        """The imaginary part: a view for complex arrays, else zeros that are read-only."""
         if self.dtype.kind == "c":
             return view(self, geometry(self).imag)
-        return unary(ops.imag, self)
+        zeros = record(lambda n: apply.elementwise(ops.imag, n), self, scalar=self._scalar)
+        return zeros if self._scalar else read_only(zeros)
 
     # --- reading ----------------------------------------------------------------------------------
 
@@ -156,9 +160,9 @@ class ndarray:  # noqa: N801 - NumPy's name
             return device.download(base, offset, node.shape, node.strides, node.dtype)  # type: ignore[no-any-return]
 
     def _single(self, what: str) -> Any:
-        if self.size != 1:
-            raise TypeError(f"only an array of one element can be converted to {what}")
-        return self._host().reshape(())[()]
+        if self.ndim:
+            raise TypeError(f"only a 0-d array can be converted to {what}")
+        return self._host()[()]
 
     def __bool__(self) -> bool:
         if self.size != 1:
@@ -194,15 +198,7 @@ class ndarray:  # noqa: N801 - NumPy's name
             raise TypeError("iteration over a 0-d array")
         if self.ndim > 1:
             return (self[i] for i in range(self.shape[0]))
-        return self._iterate()
-
-    def _iterate(self) -> Iterator[ndarray]:
-        """Values are kept only while the version stays; after a write they are read again."""
-        version, values = -1, None
-        for i in range(self.shape[0]):
-            if version != self._storage.version or values is None:
-                version, values = self._storage.version, self._host()
-            yield from_host(values[i : i + 1].reshape(()), self._storage.node.device, scalar=True)
+        return _Elements(self)
 
     def __contains__(self, value: Any) -> bool:
         return bool(binary(ops.equal, self, value)._any())
@@ -292,7 +288,8 @@ class ndarray:  # noqa: N801 - NumPy's name
         return cuda_interface(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _unpickle, (self._host(), self._storage.node.device, self._scalar)
+        host = self._host().copy(order="F" if self.flags.fnc else "C")
+        return _unpickle, (host, self._storage.node.device, self._scalar)
 
     def __copy__(self) -> ndarray:
         return self.copy()
@@ -304,7 +301,7 @@ class ndarray:  # noqa: N801 - NumPy's name
 
     def copy(self, order: str = "C") -> ndarray:
         """An array of its own with the same elements."""
-        return copied(self, order)
+        return copied(self, order, scalar=self._scalar)
 
     def astype(self, dtype: Any, *, copy: bool = True, device: Any = None) -> ndarray:
         """The elements in another dtype."""
@@ -321,7 +318,7 @@ class ndarray:  # noqa: N801 - NumPy's name
 
     def ravel(self, order: str = "C") -> ndarray:
         """All elements along one axis: a view where NumPy gives one."""
-        return reshaped(self, (-1,), order=order)
+        return raveled(self, order)
 
     def flatten(self, order: str = "C") -> ndarray:
         """All elements along one axis: an array of its own."""
@@ -578,6 +575,36 @@ class ndarray:  # noqa: N801 - NumPy's name
 ndarray.__module__ = PACKAGE
 
 
+class _Elements:
+    """Iterator over the elements of a 1-d array. Values are kept only while the version stays, and
+    the memory is ours; after a write they are read again. A step that fails can be repeated."""
+
+    __slots__ = ("array", "position", "values", "version")
+
+    def __init__(self, array: ndarray) -> None:
+        self.array = array
+        self.position = 0
+        self.values: Any = None
+        self.version = -1
+
+    def __iter__(self) -> _Elements:
+        return self
+
+    def __next__(self) -> ndarray:
+        x, i = self.array, self.position
+        if i >= x.shape[0]:
+            raise StopIteration
+        storage = x._storage
+        if self.values is None or self.version != storage.version or storage.node.shared:
+            version = storage.version
+            self.values = x._host()
+            self.version = version
+        value = self.values[i : i + 1].reshape(())
+        result = from_host(value, storage.node.device, scalar=True)
+        self.position += 1
+        return result
+
+
 # --- nodes and handles ----------------------------------------------------------------------------
 
 
@@ -619,6 +646,8 @@ def _publish(handle: ndarray, node: Node) -> None:
 
 def wrap(node: Node, *, scalar: bool | None = None) -> ndarray:
     """A handle on a new storage. By default a 0-d result is marked scalar, as NumPy's is one."""
+    if node.op is ops.view:
+        node = apply.copy(node)  # a storage never holds a view of what another node owns
     result = ndarray.__new__(ndarray)
     result._scalar = node.shape == () if scalar is None else scalar
     node.line = user_line()
@@ -675,20 +704,21 @@ def geometry(x: ndarray) -> Any:
     if x._geometry is not None:
         return x._geometry
     node = x._storage.node
-    fake = memory.Buffer(IMAGINARY, 0)
-    return memory.as_numpy(
-        fake, node.shape, node.strides, node.dtype, writeable=not x._scalar
-    )
+    return memory.as_numpy(memory.Buffer(IMAGINARY, 0), node.shape, node.strides, node.dtype)
 
 
 def view(x: ndarray, g: Any) -> ndarray:
-    """A handle on the same storage through another geometry."""
+    """A handle on the same storage through another geometry. A scalar shares its memory with
+    nobody: what NumPy makes of one is an array of its own, or a scalar if it is 0-d."""
+    was_scalar = x._scalar
+    if was_scalar:
+        x = copied(x)
     result = ndarray.__new__(ndarray)
     result._storage = x._storage
     result._geometry = g
     result._offset = g.__array_interface__["data"][0] - IMAGINARY if g.size else 0
     result._scalar = False
-    return result
+    return copied(result, scalar=True) if was_scalar and not g.ndim else result
 
 
 def view_whole(x: ndarray) -> ndarray:
@@ -696,11 +726,18 @@ def view_whole(x: ndarray) -> ndarray:
     return view(x, geometry(x)[...])
 
 
+def read_only(x: ndarray) -> ndarray:
+    """A handle on the same elements that cannot be written through."""
+    g = geometry(x)[...]
+    g.flags.writeable = False
+    return view(x, g)
+
+
 def from_host(array: np.ndarray[Any, Any], device: str, *, scalar: bool = False) -> ndarray:
     """An array of its own with the elements of a NumPy array."""
     target = devices.get(device)
     dtype = dtypes.canonical(array.dtype)
-    strides = shapes.k_strides(array.shape, [array.strides], dtype.itemsize)
+    strides = shapes.like_strides(array.shape, array.strides, dtype.itemsize)
     order = sorted(range(array.ndim), key=lambda a: (-strides[a], a))
     source = np.ascontiguousarray(array.transpose(order), dtype=dtype)
     node = Node(ops.leaf, (), array.shape, dtype, strides, target.name)
@@ -856,8 +893,10 @@ def augmented(op: Op, x: ndarray, y: Any) -> Any:
 
 
 def check_writeable(x: ndarray) -> None:
-    """Raise ValueError for a read-only array."""
-    if x._scalar or (x._geometry is not None and not x._geometry.flags.writeable):
+    """Raise ValueError for a read-only array, TypeError for a scalar."""
+    if x._scalar:
+        raise TypeError("a scalar does not support item assignment")
+    if x._geometry is not None and not x._geometry.flags.writeable:
         raise ValueError("assignment destination is read-only")
 
 
@@ -869,7 +908,7 @@ def power(x: ndarray, y: Any) -> Any:
     if type(y) in (int, float):
         short = _POWERS.get(y)
         if short is not None and (x.dtype.kind in "fcV" or y == 2):
-            return binary(ops.multiply, x, x) if x.dtype.kind == "b" else unary(short, x)
+            return unary(short, x)
         if type(y) is int and y < 0 and x.dtype.kind in "iu":
             raise ValueError("integers to negative integer powers are not allowed")
     return binary(ops.pow_, x, y)
@@ -944,7 +983,7 @@ def variance(x: ndarray, axis: Any, ddof: float, keepdims: bool) -> ndarray:
     return record(lambda n: _variance(n, axes, ddof, keepdims), x)
 
 
-def copied(x: ndarray, order: str = "K") -> ndarray:
+def copied(x: ndarray, order: str = "K", *, scalar: bool = False) -> ndarray:
     """An array of its own."""
     def make(node: Node) -> Node:
         itemsize = node.dtype.itemsize
@@ -957,7 +996,7 @@ def copied(x: ndarray, order: str = "K") -> ndarray:
 
     if order not in ("C", "F", "K", "A"):
         raise ValueError(f"order: expected 'C', 'F', 'A' or 'K', got {order!r}")
-    return record(make, x, scalar=False)
+    return record(make, x, scalar=scalar)
 
 
 def converted(x: ndarray, dtype: Any, *, copy: bool = True, device: Any = None) -> ndarray:
@@ -966,8 +1005,8 @@ def converted(x: ndarray, dtype: Any, *, copy: bool = True, device: Any = None) 
     if device is not None:
         x = moved(x, device)
     if x.dtype == wanted:
-        return copied(x, "K") if copy else x
-    return record(lambda n: apply.cast(n, wanted), x, scalar=False)
+        return copied(x, "K", scalar=x._scalar) if copy else x
+    return record(lambda n: apply.in_layout_of(apply.cast(n, wanted), n), x, scalar=x._scalar)
 
 
 def moved(x: ndarray, device: Any) -> ndarray:
@@ -1001,6 +1040,18 @@ def reshaped(
     fake = memory.Buffer(IMAGINARY, 0)
     writeable = g.flags.writeable
     return view(x, memory.as_numpy(fake, new, strides, x.dtype, x._offset, writeable))
+
+
+def raveled(x: ndarray, order: str = "C") -> ndarray:
+    """All elements along one axis: a view where they lie in memory in that order."""
+    flags = geometry(x).flags
+    if order == "F" or (order in ("A", "K") and flags.fnc):
+        return raveled(x.transpose())
+    if order == "K":
+        x = x.transpose(sorted(range(x.ndim), key=lambda a: -abs(x.strides[a])))
+    elif order not in ("C", "A"):
+        raise ValueError(f"order: expected 'C', 'F', 'A' or 'K', got {order!r}")
+    return reshaped(x, (-1,), copy=not geometry(x).flags.c_contiguous)
 
 
 def _extents(shape: Any, size: int) -> Shape:

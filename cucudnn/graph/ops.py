@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from . import dtypes, shapes
+from . import dtypes, philox, shapes
 from .dtypes import DType, Operand
 
 
@@ -308,8 +308,11 @@ def _complex_of(operands: tuple[Operand, ...]) -> tuple[DType, ...]:
     return (d, d, dtypes.complex64 if d == dtypes.float32 else dtypes.complex128)
 
 
-def _from_parts(re: Any, im: Any) -> Any:
-    result = np.empty(np.broadcast_shapes(np.shape(re), np.shape(im)), np.result_type(re, 1j))
+def _from_parts(re: Any, im: Any, out: Any = None) -> Any:
+    result = out
+    if out is None:
+        shape = np.broadcast_shapes(np.shape(re), np.shape(im))
+        result = np.empty(shape, np.result_type(re, 1j))
     result.real, result.imag = re, im
     return result
 
@@ -333,13 +336,19 @@ astype = elementwise(
 )  # fmt: skip
 
 
-def _no_reference(*operands: Any) -> Any:
-    raise NotImplementedError("NumPy has no such function")
+def _unsigned64(operands: tuple[Operand, ...]) -> tuple[DType, ...]:
+    if not all(d is int or (isinstance(d, np.dtype) and d.kind in "iu") for d in operands):
+        raise TypeError("expected integers")
+    return (dtypes.uint64,) * (len(operands) + 1)
 
 
 random_bits = elementwise(
     "random_bits", 2, "integer", "64 random bits for (counter, key), by Philox 4x32-10.",
-    result=_same, reference=_no_reference, expr="xp_philox({0}, {1})", exact="boolean", work=32,
+    result=_unsigned64, reference=philox.bits, expr="xp_philox({0}, {1})", work=40,
+)  # fmt: skip
+multiply_high = elementwise(
+    "multiply_high", 2, "integer", "Upper 64 bits of the product of two uint64 numbers.",
+    result=_unsigned64, reference=philox.multiply_high, work=4,
 )  # fmt: skip
 
 

@@ -75,11 +75,76 @@ def k_strides(shape: Shape, operands: Sequence[Strides], itemsize: int) -> Strid
             if verdict:
                 place = position
         order.insert(place, axis)
-    strides, step = [0] * ndim, itemsize
+    return _dense(shape, order, itemsize)
+
+
+def _dense(shape: Shape, order: Sequence[int], itemsize: int) -> Strides:
+    """Strides of a dense array; `order` has its axes from the innermost to the outermost."""
+    strides, step = [0] * len(shape), itemsize
     for axis in order:
         strides[axis] = step
         step *= max(shape[axis], 1)
     return tuple(strides)
+
+
+def like_strides(shape: Shape, strides: Strides, itemsize: int) -> Strides:
+    """Strides that NumPy gives a copy, a cast and `empty_like`: the axes' order, made dense.
+
+    Unlike `k_strides`, an axis along which the elements repeat counts as the innermost.
+    """
+    if 0 in shape or is_dense_in_order(shape, strides):
+        return c_strides(shape, itemsize)
+    if is_dense_in_order(shape[::-1], strides[::-1]):
+        return c_strides(shape[::-1], itemsize)[::-1]
+    order = sorted(range(len(shape)), key=lambda a: (abs(strides[a]), -a))
+    return _dense(shape, order, itemsize)
+
+
+def joined_strides(
+    shape: Shape, parts: Sequence[Shape], strides: Sequence[Strides], itemsize: int
+) -> Strides:
+    """Strides that NumPy gives arrays that are joined: the insertion sort of
+    `PyArray_CreateMultiSortedStridePerm`. An axis of extent 1 in a part tells nothing there."""
+    columns = [
+        tuple(None if p[a] == 1 else abs(s[a]) for p, s in zip(parts, strides, strict=True))
+        for a in range(len(shape))
+    ]
+    order = list(range(len(shape)))  # from the outermost axis to the innermost
+    for count in range(1, len(shape)):
+        axis = order[count]
+        place = count
+        for position in range(count - 1, -1, -1):
+            verdict = _outside(columns[axis], columns[order[position]])
+            if verdict is False:
+                break
+            if verdict:
+                place = position
+        order.insert(place, order.pop(count))
+    return _dense(shape, order[::-1], itemsize)
+
+
+def _outside(mine: tuple[int | None, ...], other: tuple[int | None, ...]) -> bool | None:
+    """Whether an axis moves slower than the other in every part that can tell (None: none)."""
+    verdict: bool | None = None
+    for a, b in zip(mine, other, strict=True):
+        if a is not None and b is not None:
+            if a <= b:
+                return False
+            verdict = True
+    return verdict
+
+
+def is_dense_in_order(shape: Shape, strides: Strides) -> bool:
+    """True if each axis that has several elements steps over all that is further inside. The
+    size of an element is taken from the innermost."""
+    step = 0
+    for n, s in zip(reversed(shape), reversed(strides), strict=True):
+        if n == 1:
+            continue
+        if s <= 0 or (step and s != step):
+            return False
+        step = s * n
+    return True
 
 
 def _inside(mine: tuple[int, ...], other: tuple[int, ...]) -> bool | None:

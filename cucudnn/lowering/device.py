@@ -8,6 +8,7 @@ import threading
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -27,6 +28,13 @@ class Ready(NamedTuple):
     function: Callable[..., Any]
     arguments: tuple[Any, ...]
     keep: object = None  # what must live until then
+    check: Callable[[Any], None] | None = None  # raises if the function's result says it failed
+
+    def run(self) -> None:
+        """Call it."""
+        result = self.function(*self.arguments)
+        if self.check is not None:
+            self.check(result)
 
 
 class Program(ABC):
@@ -68,6 +76,10 @@ class Device(ABC):
     def kind(self) -> str:
         """ "cpu" or "cuda"."""
         return self.name.partition(":")[0]
+
+    def use(self) -> AbstractContextManager[Any]:
+        """A context in which the device is its library's current one."""
+        return nullcontext()
 
     @abstractmethod
     def allocate(self, nbytes: int) -> Buffer:

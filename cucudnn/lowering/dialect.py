@@ -185,6 +185,25 @@ def tree_type(reduction: Reduction) -> str:
     return f"xp_position<{c_type}>" if is_position(reduction) else c_type
 
 
+def identity_text(reduction: Reduction) -> str:
+    """What changes nothing when it is combined, as text; empty if there is no such value."""
+    op, dtype = reduction.op, reduction.dtype
+    if op.identity is None or is_position(reduction):
+        return ""
+    value, c_type = op.identity(dtype), dtypes.value_type(dtype)
+    if dtype.kind == "c":
+        part = "float" if dtype == dtypes.complex64 else "double"
+        im = "-0.0" if op is ops.sum_ else "0"
+        return f"{c_type}{{({part}){value}, ({part}){im}}}"
+    if isinstance(value, float) and np.isinf(value):
+        return f"({c_type}){'-' if value < 0 else ''}XP_INF"
+    if dtype.kind == "b":
+        return "true" if value else "false"
+    if value == -(2**63):
+        return "(-9223372036854775807LL - 1)"
+    return f"({c_type}){value}{'ULL' if dtype.kind == 'u' else 'LL' if dtype.kind == 'i' else ''}"
+
+
 def result_text(reduction: Reduction, tree: str) -> str:
     """A reduction's value, from the tree's total."""
     if is_position(reduction):

@@ -165,7 +165,8 @@ def _decide_writes(
         in_place.update(questions)
         return Writes(in_place, set())
     first: set[Node] = set()
-    for base, readers in _outside_readers(device, questions, asked).items():
+    stored = asked.union(n for n in nodes if n.op.kind is Kind.UPDATE)
+    for base, readers in _outside_readers(device, questions, stored).items():
         total = sum(n.nbytes for n in readers)
         if readers & failed or total > max(base.nbytes, SMALL):
             continue
@@ -202,23 +203,22 @@ def _nobody_else(nodes: Sequence[Node], bases: dict[Node, Node], asked: set[Node
 
 
 def _outside_readers(
-    device: Device, bases: dict[Node, Node], asked: set[Node]
+    device: Device, bases: dict[Node, Node], stored: set[Node]
 ) -> dict[Node, set[Node]]:
-    """For each base the live pending arrays that need it and are not asked for."""
+    """For each base the live pending arrays that need it, other than through what this evaluation
+    stores."""
     readers: dict[Node, set[Node]] = {b: set() for b in bases}
     needs: dict[Node, frozenset[Node]] = {}
-    candidates = [n for n in live_pending(device.name) if n not in asked]
+    candidates = [n for n in live_pending(device.name) if n not in stored]
     for node in pending_closure(candidates):
         found: set[Node] = set()
         for child in node.inputs or ():
-            if child in bases and bases[child] is not node:
+            if child in bases:
                 found.add(child)
-            if child not in asked and child.op.kind is not Kind.UPDATE:
+            if child not in stored:
                 found |= needs.get(child, frozenset())
         needs[node] = frozenset(found)
     for node in candidates:
-        if node.op.kind is Kind.UPDATE and node in bases.values():
-            continue
         for base in needs.get(node, ()):
             readers[base].add(node)
     return readers
@@ -297,7 +297,7 @@ def evaluate(nodes: Iterable[Node]) -> None:
             roots.setdefault(base.device, []).append(base)
     for name, wanted in roots.items():
         device = get(name)
-        with device.lock:
+        with device.lock, device.use():
             _evaluate(device, wanted)
 
 
@@ -307,10 +307,11 @@ def _evaluate(device: Device, roots: list[Node]) -> None:
         writes, nodes, asked = _settle(device, roots, failed)
         if not nodes:
             return
+        also = asked.difference(roots)
         try:
             _run_planned(device, nodes, asked, writes.in_place)
         except Exception:
-            extra = {n for n in asked if n.data is None} - set(roots)
+            extra = {n for n in also if n.data is None}
             if not extra or extra <= failed:
                 raise
             failed |= extra  # they fail where they are read; the write goes to a copy
@@ -380,8 +381,8 @@ def run(plan: Plan, order: list[Any], device: Device) -> None:
 
 
 def _worth_storing(node: Node) -> bool:
-    """Constants and casts of them are never worth memory."""
-    return node.op is not ops.copy and node.op is not ops.astype
+    """Constants, indices and casts of them are never worth memory."""
+    return node.op not in (ops.copy, ops.astype, ops.iota)
 
 
 def _run_kernel(step: KernelStep, order: list[Node], device: Device) -> None:
@@ -394,7 +395,7 @@ def _run_kernel(step: KernelStep, order: list[Node], device: Device) -> None:
         return
     outputs = [device.allocate(order[i].nbytes) for i in step.outputs]
     ready = program.ready(launch, arguments, outputs, scalars, False)
-    ready.function(*ready.arguments)
+    ready.run()
     for slot, buffer in zip(step.outputs, outputs, strict=True):
         store(order[slot], buffer)
         log(device.name).made += buffer.nbytes
@@ -409,19 +410,21 @@ def _run_write(
         buffer = device.duplicate(data, old)
         statistics.copied += old.nbytes
         ready = step.program.ready(step.launch, arguments, [buffer], scalars, False)
-        ready.function(*ready.arguments)
+        ready.run()
         store(new, buffer)
         return
     ready = step.program.ready(step.launch, arguments, [data], scalars, True)
-    function, operands = ready.function, ready.arguments
     if old.shared:
         new.data, new.inputs = data, ()
-        function(*operands)
+        ready.run()
         return
+    function, operands = ready.function, ready.arguments
     # Buffer and graph must agree whenever Ctrl-C comes. Between the next line and the start of
     # the function there is no point at which Python looks for signals.
     new.data, new.inputs, old.data, old.inputs = data, (), None, None
-    function(*operands)
+    result = function(*operands)
+    if ready.check is not None:
+        ready.check(result)
 
 
 def _run_library(step: LibraryStep, order: list[Node], device: Device) -> None:

@@ -166,8 +166,8 @@ def _scalar(dtype: DType, value: Any) -> Any:
 
 
 def _both(first: Ready, second: Ready) -> None:
-    first.function(*first.arguments)
-    second.function(*second.arguments)
+    first.run()
+    second.run()
 
 
 def _span(n: int, columns: int) -> int:
@@ -222,7 +222,7 @@ def elementary(op: Op, dtype: DType, operands: Sequence[Any]) -> Any:
         launch = Launch((n,), unit, (0,) * (len(flat) + 1))
         buffers = [memory.from_numpy(x) for x in flat]
         call = program.compiled(launch, buffers, [memory.from_numpy(result)], ())
-        call.function(*call.arguments)
+        call.run()
     return result
 
 

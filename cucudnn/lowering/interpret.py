@@ -105,9 +105,11 @@ def line(
     """One op on arrays, with the bits of the compiled one."""
     if op is ops.copy:
         return operands[0]
-    if op is ops.astype:
-        return _cast(operands[0], dtype)
     source = operands[-1].dtype
+    if op is ops.astype:
+        if source == dtypes.float64 and dtype == dtypes.bfloat16:
+            return elementary(op, dtype, operands)  # ml_dtypes rounds twice
+        return _cast(operands[0], dtype)
     if not dtypes.is_kind(source, op.exact) or op.exact == "boolean":
         return elementary(op, dtype, operands)
     if op is ops.where:
@@ -131,8 +133,6 @@ def _cast(x: Any, dtype: DType) -> Any:
         return x.astype(np.bool_)
     if x.dtype.kind == "c" and dtype.kind != "c":
         x = x.real
-    if dtypes.is_half(dtype) and x.dtype.kind in "iub" and x.dtype.itemsize > 2:
-        x = x.astype(np.float64 if x.dtype.itemsize == 8 else np.float32)
     return x.astype(dtype)
 
 

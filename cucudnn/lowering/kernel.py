@@ -16,8 +16,10 @@ from ..graph.ops import Kind, Op
 from ..graph.shapes import Place, Shape
 from .partition import NOWHERE, Group, operand_places
 
+CHUNK = 1024  # of the reduction tree
+FEW = 2048  # rows or blocks of columns: about as many blocks as a large GPU runs at once
 SHORT = 32  # reduced extents up to here are combined in order
-WIDE = 2**31  # from this many bytes' reach on, indices have 64 bits
+WIDE = 2**31 - 2**20  # elements from which on indices have 64 bits; the last tile may run over
 
 
 class Argument(NamedTuple):
@@ -73,6 +75,8 @@ class Kernel:
     outputs: tuple[Output, ...]
     short: bool = False  # at most 32 reduced elements
     column: bool = False  # neighbours in memory belong to different kept indices
+    columns: int = 1  # of a column kernel: neighbours that threads take side by side
+    long: bool = False  # more than 1,024 reduced elements
     few: bool = False  # few kept indices: a row's chunks are shared out
     wide: bool = False  # 64-bit indices
     vector: int = 1  # elements a thread reads at once, where everything is aligned
@@ -186,8 +190,10 @@ class _Builder:
         return self.number(key, Value("reduction", node.dtype, index), False, True)
 
 
-def build(group: Group) -> Bound:
-    """The kernel of a group, with its launch and the nodes that it stands for."""
+def build(group: Group, device: str) -> Bound:
+    """The kernel of a group for a kind of device, with its launch and the nodes that it stands
+    for. Classes that make no difference on the device are left at their defaults."""
+    cuda = device == "cuda"
     builder = _Builder(group)
     for node in sorted(group.members, key=lambda n: n.seq):
         for place in group.members[node]:
@@ -206,15 +212,21 @@ def build(group: Group) -> Bound:
     launch = Launch(kept + reduced, strides, tuple(p.offset for p in places))
     count = len(builder.arguments)
     arguments = tuple(
-        Argument(n.dtype, _classes(s), n.op is not ops.iota)
+        Argument(n.dtype, _classes(s), not is_index(n))
         for (n, _), s in zip(builder.arguments, strides, strict=False)
     )
     outputs = tuple(
-        Output(n.dtype, _classes(s), value, builder.inner[value] or not builder.reductions)
-        for (n, _, value), s in zip(results, strides[count:], strict=True)
+        # by where it is stored: a value that is the same for the whole row may fill the row
+        Output(
+            n.dtype, _classes(s), value, not builder.reductions or any(p.strides[len(group.kept) :])
+        )
+        for (n, p, value), s in zip(results, strides[count:], strict=True)
     )
     head, body, tail = _levels(builder, outputs)
     n = shapes.size(reduced)
+    column = bool(builder.reductions) and _is_column(arguments, strides, len(kept))
+    vector = _vector(builder, launch, itemsizes, outputs, len(kept) if column else 0) if cuda else 1
+    columns = _columns(kept, vector) if cuda and column and n > SHORT else 1
     kernel = Kernel(
         kept=len(kept),
         reduced=len(reduced),
@@ -227,10 +239,12 @@ def build(group: Group) -> Bound:
         reductions=tuple(builder.reductions),
         outputs=outputs,
         short=bool(builder.reductions) and n <= SHORT,
-        column=bool(builder.reductions) and _is_column(arguments, strides, len(kept)),
-        few=bool(builder.reductions) and n > 1024 and shapes.size(kept) < 2048,
-        wide=_is_wide(launch, itemsizes),
-        vector=_vector(builder, launch, itemsizes, len(kept), outputs),
+        column=column,
+        columns=columns,
+        long=cuda and bool(builder.reductions) and n > CHUNK,
+        few=bool(builder.reductions) and n > CHUNK and _is_few(kept, columns),
+        wide=cuda and _is_wide(launch),
+        vector=vector,
     )
     members = [m for m in group.members if m.op is not ops.iota]
     return Bound(
@@ -323,25 +337,36 @@ def _is_column(
     return columns > rows
 
 
-def _is_wide(launch: Launch, itemsizes: Sequence[int]) -> bool:
+def _columns(kept: Shape, vector: int) -> int:
+    """Columns of a block: a power of two that holds the last kept axis, at most 32 threads'."""
+    return min(32 * vector, 1 << (kept[-1] - 1).bit_length())
+
+
+def _is_few(kept: Shape, columns: int) -> bool:
+    """True if rows, or blocks of columns, are too few to keep every thread busy."""
+    return shapes.size(kept) // columns < FEW
+
+
+def _is_wide(launch: Launch) -> bool:
+    """True if an element's number or offset may need more than 32 bits."""
     reach = shapes.size(launch.extents)
-    for s, size in zip(launch.strides, itemsizes, strict=True):
-        span = sum(abs(d) * (n - 1) for d, n in zip(s, launch.extents, strict=True))
-        reach = max(reach, span * size)
-    return reach >= WIDE - 2**20  # the last tile may run over
+    for s in launch.strides:
+        reach = max(reach, sum(abs(d) * (n - 1) for d, n in zip(s, launch.extents, strict=True)))
+    return reach >= WIDE
 
 
 def _vector(
     builder: _Builder,
     launch: Launch,
     itemsizes: Sequence[int],
-    kept: int,
     outputs: Sequence[Output],
+    kept: int,
 ) -> int:
     """Elements that one 16-byte access of the widest operand holds, if all operands allow it.
 
-    The innermost axis of the body must be contiguous or broadcast everywhere, its extent and
-    the other strides multiples, the memory aligned.
+    The innermost axis (of a column kernel, which has `kept` axes to keep, the last of them) must
+    be contiguous or broadcast everywhere, its extent and the other strides multiples, the memory
+    aligned.
     """
     if not launch.extents:
         return 1
@@ -353,20 +378,43 @@ def _vector(
         for s, size, offset, node, takes_part in zip(
             launch.strides, itemsizes, launch.offsets, nodes, every, strict=True
         )
-        if takes_part and node.op is not ops.iota and s[-1] != 0
+        if takes_part and not is_index(node) and s[kept - 1] != 0
     ]
+    if kept:  # columns: every access at a column is by four, whatever it is for
+        memory = [
+            ((*s[: kept - 1], *s[kept:], s[kept - 1]), size, o, n) for s, size, o, n in memory
+        ]
     if not memory or any(s[-1] != 1 for s, *_ in memory):
         return 1
-    width = max(1, 16 // max(size for _, size, *_ in memory))
+    if kept:
+        last = launch.extents[kept - 1]
+        width = 4 if last > 4 else 2  # at least two threads side by side
+        return width if last % width == 0 and _aligned(memory, width) else 1
+    if builder.reductions:  # a thread carries four lanes
+        return 4 if _aligned(memory, 4) else 1
+    # one-byte elements: at most four, since compilers up to CUDA 13.0 get eight wrong on sm_90
+    limit = 4 if min(size for _, size, *_ in memory) == 1 else 8
+    width = min(limit, max(1, 16 // max(size for _, size, *_ in memory)))
     while width > 1:
-        if launch.extents[-1] % width == 0 and all(
-            all(d % width == 0 for d in s[:-1])
-            and (offset + _misaligned(node)) % (width * size) == 0
-            for s, size, offset, node in memory
-        ):
+        whole = len(launch.extents) == 1 or launch.extents[-1] % width == 0
+        if whole and _aligned(memory, width):
             return width
         width //= 2
     return 1
+
+
+def _aligned(memory: Sequence[tuple[tuple[int, ...], int, int, Node]], width: int) -> bool:
+    """True if groups of so many elements start at addresses that one access can read."""
+    return all(
+        all(d % width == 0 for d in s[:-1])
+        and (offset + _misaligned(node)) % min(16, width * size) == 0
+        for s, size, offset, node in memory
+    )
+
+
+def is_index(node: Node) -> bool:
+    """True if the node's elements are computed from their position; once stored they are read."""
+    return node.op is ops.iota and node.data is None
 
 
 def _misaligned(node: Node) -> int:

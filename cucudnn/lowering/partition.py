@@ -244,24 +244,27 @@ def _reduced_operand(group: Group, node: Node, place: Place) -> list[tuple[Node,
     kept_maps = coordinates(group, node, place)
     if kept_maps is None:
         return None
-    rank, k = len(group.space), len(group.kept)
+    rank, position = len(group.space), len(group.kept)
     maps: list[Place] = []
     kept = iter(kept_maps)
-    position = 0
-    wanted = tuple(child.shape[a] for a in axes if child.shape[a] != 1)
-    if wanted != group.reduced:
-        return None
     for a, n in enumerate(child.shape):
         if a not in axes:
             maps.append(next(kept))
             continue
         if keepdims:
             next(kept)
-        unit = [0] * rank
-        if n != 1:
-            unit[k + position] = 1
-            position += 1
-        maps.append(Place(0, tuple(unit)))
+        # one axis of the operand is several of the space, if a split has made them so
+        stop = position
+        while stop < rank and shapes.size(group.space[position:stop]) < n:
+            stop += 1
+        extents = group.space[position:stop]
+        if shapes.size(extents) != n:
+            return None
+        inner = shapes.c_strides(extents)
+        maps.append(Place(0, (*(0,) * position, *inner, *(0,) * (rank - stop))))
+        position = stop
+    if position != rank:
+        return None
     return [_through_view(child, compose(maps, child.strides, rank))]
 
 

@@ -114,7 +114,7 @@ def _releases(steps: Sequence[Step], count: int) -> list[Slots]:
 def _kernel_step(
     group: Group, slots: dict[Node, int], device: Device, in_place: dict[Node, Node]
 ) -> KernelStep:
-    bound = kernels.build(group)
+    bound = kernels.build(group, device.kind)
     base, takes = -1, False
     if group.written is not None:
         old = (group.leader.inputs or (group.leader,))[0]

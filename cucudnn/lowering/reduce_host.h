@@ -3,7 +3,7 @@
 // folded in halves, and chunks combine pairwise in order (0+1, 2+3, ...). What is missing is left
 // out, which is what combining with an exact identity gives. R::step(a, b) is the combining step.
 
-enum : int64_t { XP_LANES = 128, XP_CHUNK = 1024, XP_COLUMNS = 64, XP_LEVELS = 48 };
+enum : int64_t { XP_LANES = 128, XP_CHUNK = 1024, XP_COLUMNS = 128, XP_LEVELS = 48 };
 
 // Chunk results arrive in order; equal subtrees are merged like the digits of a binary counter.
 template <class R, class T> struct xp_tree {
@@ -31,31 +31,40 @@ template <class R, class T> static inline T xp_in_order(const T* v, int64_t m) {
   return a;
 }
 
-// One chunk of at most 1,024 values that lie side by side. The rounds stay a real loop: unrolled
-// loops read depth first, and the prefetcher loses the stream.
-template <class R, class T> static inline T xp_fold(const T* v, int64_t m) {
+// The lanes of a chunk, folded in halves.
+template <class R, class T> static inline T xp_fold_lanes(T* lane) {
+  for (int64_t l = 0; l < 64; ++l) lane[l] = R::step(lane[l], lane[l + 64]);
+  for (int64_t l = 0; l < 32; ++l) lane[l] = R::step(lane[l], lane[l + 32]);
+  for (int64_t l = 0; l < 16; ++l) lane[l] = R::step(lane[l], lane[l + 16]);
+  for (int64_t l = 0; l < 8; ++l) lane[l] = R::step(lane[l], lane[l + 8]);
+  for (int64_t l = 0; l < 4; ++l) lane[l] = R::step(lane[l], lane[l + 4]);
+  for (int64_t l = 0; l < 2; ++l) lane[l] = R::step(lane[l], lane[l + 2]);
+  return R::step(lane[0], lane[1]);
+}
+
+// One chunk of m values side by side, in a buffer that has room for whole rounds: what is missing
+// becomes the identity. The rounds stay a real loop: unrolled loops read depth first.
+template <class R, class T> static inline T xp_fold(T* v, int64_t m, T identity) {
   alignas(64) T lane[XP_LANES];
-  if (m == XP_CHUNK) {
-    for (int64_t l = 0; l < XP_LANES; ++l) lane[l] = v[l];
+  const int64_t padded = (m + XP_LANES - 1) / XP_LANES * XP_LANES;
+  for (int64_t l = m; l < padded; ++l) v[l] = identity;
+  for (int64_t l = 0; l < XP_LANES; ++l) lane[l] = v[l];
 #pragma GCC unroll 1
-    for (int64_t j = XP_LANES; j < XP_CHUNK; j += XP_LANES)
-      for (int64_t l = 0; l < XP_LANES; ++l) lane[l] = R::step(lane[l], v[j + l]);
-  } else {
-    int64_t first = m < XP_LANES ? m : XP_LANES;
-    for (int64_t l = 0; l < first; ++l) lane[l] = v[l];
-    for (int64_t j = XP_LANES; j < m; j += XP_LANES) {
-      int64_t n = m - j < XP_LANES ? m - j : XP_LANES;
-      for (int64_t l = 0; l < n; ++l) lane[l] = R::step(lane[l], v[j + l]);
-    }
-  }
+  for (int64_t j = XP_LANES; j < padded; j += XP_LANES)
+    for (int64_t l = 0; l < XP_LANES; ++l) lane[l] = R::step(lane[l], v[j + l]);
+  return xp_fold_lanes<R>(lane);
+}
+
+// The same for a step that has no identity.
+template <class R, class T> static inline T xp_fold(T* v, int64_t m) {
+  for (int64_t j = XP_LANES; j < m; j += XP_LANES)
+    for (int64_t l = 0; l < XP_LANES && j + l < m; ++l) v[l] = R::step(v[l], v[j + l]);
   int64_t present = m < XP_LANES ? m : XP_LANES;
   for (int64_t width = XP_LANES / 2; width; width /= 2) {
-    int64_t n = present - width;
-    if (n <= 0) continue;
-    for (int64_t l = 0; l < n; ++l) lane[l] = R::step(lane[l], lane[l + width]);
-    present = width;
+    for (int64_t l = 0; l < width && l + width < present; ++l) v[l] = R::step(v[l], v[l + width]);
+    if (present > width) present = width;
   }
-  return lane[0];
+  return v[0];
 }
 
 // The same for a block of columns: lane[l] is a row of XP_COLUMNS partial results.
@@ -91,10 +100,26 @@ template <class R, class T> struct xp_tree_columns {
   }
 };
 
-// Positions: the best of a chunk first, then where it stands first. Exact, so in any order.
-template <class R, class T>
-static inline xp_position<T> xp_fold_positions(const T* v, int64_t base, int64_t m) {
-  xp_position<T> best = {v[0], base};
-  for (int64_t j = 1; j < m; ++j) best = R::step(best, xp_position<T>{v[j], base + j});
-  return best;
-}
+// argmax and argmin are exact, so a running best serves: the values of a chunk are compared lane by
+// lane, and only a chunk that has a better one is searched for where it stands.
+template <bool greater, class T> struct xp_best {
+  xp_position<T> best = {T(), -1};
+  inline void take(const T* v, int64_t at, int64_t m) {
+    alignas(64) T lane[16];
+    int64_t first = m < 16 ? m : 16, j = first;
+    for (int64_t l = 0; l < first; ++l) lane[l] = v[l];
+    for (; j + 16 <= m; j += 16)
+      for (int64_t l = 0; l < 16; ++l) lane[l] = better(v[j + l], lane[l]) ? v[j + l] : lane[l];
+    T top = lane[0];
+    for (int64_t l = 1; l < first; ++l) top = better(lane[l], top) ? lane[l] : top;
+    for (; j < m; ++j) top = better(v[j], top) ? v[j] : top;
+    if (best.index >= 0 && !better(top, best.value)) return;
+    for (j = 0; !(v[j] == top || (top != top && v[j] != v[j])); ++j) {}
+    best = {top, at + j};
+  }
+  // NaN is better than every number, and no better than NaN
+  static inline bool better(T a, T b) {
+    return ((greater ? a > b : a < b) | (a != a)) & (b == b);
+  }
+  inline xp_position<T> total() const { return best; }
+};

@@ -10,12 +10,12 @@ from __future__ import annotations
 from functools import lru_cache
 from importlib.resources import files
 
-from ..graph import dtypes
+from ..graph import dtypes, ops
 from . import dialect, scalar
 from .dialect import Layout, Writer, name
-from .kernel import Kernel
+from .kernel import Kernel, Reduction
 
-COLUMNS = 64  # as XP_COLUMNS
+COLUMNS = 128  # as XP_COLUMNS
 _OPENING = """\
 #define XP_EXPORT extern "C" __attribute__((visibility("default")))
 #define XP_STEP static inline __attribute__((always_inline))
@@ -228,7 +228,7 @@ def _row(w: Writer, kernel: Kernel) -> None:
             _outputs(w, kernel, range(kernel.kept))
             _values(w, kernel, kernel.head, "k", -1, "0")
             for k, r in enumerate(kernel.reductions):
-                w(f"xp_tree<R{k}, {dialect.tree_type(r)}> tree{k};")
+                w(f"{_tree(k, r)} tree{k};")
             limits = "int64_t at = 0; at < n;"
             if kernel.few:
                 w("const int64_t stop = (part + 1) * span < n ? (part + 1) * span : n;")
@@ -237,11 +237,7 @@ def _row(w: Writer, kernel: Kernel) -> None:
                 w(f"const int64_t m = n - at < {size} ? n - at : {size};")
                 _fill(w, kernel)
                 for k, r in enumerate(kernel.reductions):
-                    if dialect.is_position(r):
-                        text = f"xp_fold_positions<R{k}>(buffer{k}, at, m)"
-                    else:
-                        text = f"{'xp_in_order' if kernel.short else 'xp_fold'}<R{k}>(buffer{k}, m)"
-                    w(f"tree{k}.push({text});")
+                    w(_take(kernel, k, r))
             if kernel.few:
                 with w.block("if (parts > 1)"):
                     for k in range(len(kernel.reductions)):
@@ -249,6 +245,24 @@ def _row(w: Writer, kernel: Kernel) -> None:
                     w("continue;")
             totals = [f"tree{k}.total()" for k in range(len(kernel.reductions))]
             _tail(w, kernel, totals)
+
+
+def _tree(k: int, r: Reduction) -> str:
+    """The type of what combines a row's chunks."""
+    if dialect.is_position(r):
+        greater = "true" if r.op is ops.argmax else "false"
+        return f"xp_best<{greater}, {dtypes.value_type(r.dtype)}>"
+    return f"xp_tree<R{k}, {dialect.tree_type(r)}>"
+
+
+def _take(kernel: Kernel, k: int, r: Reduction) -> str:
+    """A chunk's values go into the tree."""
+    if dialect.is_position(r):
+        return f"tree{k}.take(buffer{k}, at, m);"
+    if kernel.short:
+        return f"tree{k}.push(xp_in_order<R{k}>(buffer{k}, m));"
+    identity = dialect.identity_text(r)
+    return f"tree{k}.push(xp_fold<R{k}>(buffer{k}, m{', ' + identity if identity else ''}));"
 
 
 def _fill(w: Writer, kernel: Kernel) -> None:
@@ -347,22 +361,10 @@ def _column(w: Writer, kernel: Kernel) -> None:
                             offset = _offset(f"b{k}", output.classes, reduced, "i")
                             w(f"const auto z{k} = y{k} + ({offset});")
                     lane = "0" if kernel.short else "t % XP_LANES"
-                    first = "t == 0" if kernel.short else "t < XP_LANES"
-                    w("#pragma GCC ivdep")
-                    with w.block("for (int64_t j = 0; j < columns; ++j)"):
-                        _values(w, kernel, kernel.head, "x_", last_kept, "j")
-                        _values(w, kernel, kernel.body, "x_", last_kept, "j")
-                        for k, r in enumerate(kernel.reductions):
-                            value = name(kernel, r.operand)
-                            if dialect.is_position(r):
-                                value = f"{dialect.tree_type(r)}{{{value}, at + t}}"
-                            into = f"lane{k}[{lane}][j]"
-                            w(f"{into} = {first} ? {value} : R{k}::step({into}, {value});")
-                        for k, output in enumerate(kernel.outputs):
-                            if output.inner:
-                                into = _element(f"z{k}", f"b{k}", output.classes, last_kept, "j")
-                                text = dialect.stored(output.dtype, name(kernel, output.value))
-                                w(f"{into} = {text};")
+                    with w.block(f"if (t < {1 if kernel.short else 'XP_LANES'})"):
+                        _cells(w, kernel, lane, first=True)
+                    with w.block("else"):
+                        _cells(w, kernel, lane, first=False)
                 for k in range(len(kernel.reductions)):
                     if not kernel.short:
                         w(f"xp_fold_columns<R{k}>(lane{k}, m, columns);")
@@ -378,6 +380,24 @@ def _column(w: Writer, kernel: Kernel) -> None:
                     w("continue;")
             with w.block("for (int64_t j = 0; j < columns; ++j)"):
                 _column_tail(w, kernel, last_kept)
+
+
+def _cells(w: Writer, kernel: Kernel, lane: str, *, first: bool) -> None:
+    """A row's elements of a block of columns go into their lane."""
+    axis = kernel.kept - 1
+    w("#pragma GCC ivdep")
+    with w.block("for (int64_t j = 0; j < columns; ++j)"):
+        _values(w, kernel, kernel.head + kernel.body, "x_", axis, "j")
+        for k, r in enumerate(kernel.reductions):
+            value = name(kernel, r.operand)
+            if dialect.is_position(r):
+                value = f"{dialect.tree_type(r)}{{{value}, at + t}}"
+            into = f"lane{k}[{lane}][j]"
+            w(f"{into} = {value if first else f'R{k}::step({into}, {value})'};")
+        for k, output in enumerate(kernel.outputs):
+            if output.inner:
+                into = _element(f"z{k}", f"b{k}", output.classes, axis, "j")
+                w(f"{into} = {dialect.stored(output.dtype, name(kernel, output.value))};")
 
 
 def _column_tail(w: Writer, kernel: Kernel, axis: int) -> None:

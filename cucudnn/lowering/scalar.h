@@ -5,7 +5,8 @@
 //
 // Host texts of the elementary functions are branch-free IEEE arithmetic with explicit fma, so a
 // value has the same bits alone, in a vector of any width, and in a loop's tail. Selects stand for
-// branches: the compiler turns them into masks. float functions compute in double and round once.
+// branches: the compiler turns them into masks. float functions compute in double and round once,
+// but exp, exp2, log, log2, log10, sin, cos and tanh: in float (helpers in _s), within 2 ULP.
 // Coefficients: interpolation in Chebyshev nodes with mpmath at 60 digits (near-minimax); each
 // polynomial's comment names its function and its interval, which is all that it takes to redo it.
 // On CUDA the elementary functions of real numbers are CUDA's own.
@@ -19,13 +20,11 @@
 #define XP_M(name) name
 #define XP_INF __longlong_as_double(0x7ff0000000000000LL)
 #define XP_NAN __longlong_as_double(0x7ff8000000000000LL)
-#define XP_TABLE static __device__ const
 #else
 #define XP_FN static inline __attribute__((always_inline))
 #define XP_M(name) __builtin_##name
 #define XP_INF __builtin_inf()
 #define XP_NAN __builtin_nan("")
-#define XP_TABLE static const
 #define XP_FMA __builtin_fma
 #define XP_FMAF __builtin_fmaf
 // Adding this to a small double rounds it to an integer k and leaves k in the low bits of the sum.
@@ -39,7 +38,7 @@
 #define XP_LOG10E 0.4342944819032518
 #define XP_LOG10E_LOW 1.098319650216765e-17
 #define XP_LOG10_2 0.3010299956639812
-#define XP_LOG10_2_LOW -2.8037281277851704e-18
+#define XP_LOG10_2_LOW (-2.8037281277851704e-18)
 #define XP_HALF_PI 1.5707963267948966
 #define XP_HALF_PI_LOW 6.123233995736766e-17
 #define XP_PI 3.141592653589793
@@ -116,6 +115,13 @@ XP_FN float xp_load(xp_half x) {
 // To 11 significant bits, half to even. Normal results: add half of the last place (less one when
 // the kept bit is even) and cut. Subnormal results are multiples of 2^-24, the last place of 0.5.
 XP_FN float xp_round_half(float x) {
+#ifdef XP_CUDA
+  uint16_t half;
+  float r;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(half) : "f"(x));
+  asm("cvt.f32.f16 %0, %1;" : "=f"(r) : "h"(half));
+  return r;
+#else
   uint32_t u = xp_bits<uint32_t>(x), sign = u & 0x80000000u, a = u ^ sign;
   uint32_t normal = (a + 0xfffu + ((a >> 13) & 1u)) & ~0x1fffu;
   uint32_t tiny = xp_bits<uint32_t>((xp_bits<float>(a) + 0.5f) - 0.5f);
@@ -123,14 +129,21 @@ XP_FN float xp_round_half(float x) {
   r = a >= 0x477ff000u ? 0x7f800000u : r;
   r = a > 0x7f800000u ? 0x7fc00000u | (a & ~0x1fffu) : r;
   return xp_bits<float>(r | sign);
+#endif
 }
 
 //! xp_round_bfloat : xp_core
 XP_FN float xp_round_bfloat(float x) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  uint16_t half;
+  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(half) : "f"(x));
+  return xp_bits<float>(uint32_t(half) << 16);
+#else
   uint32_t u = xp_bits<uint32_t>(x);
   uint32_t r = (u + 0x7fffu + ((u >> 16) & 1u)) & 0xffff0000u;
   r = x != x ? (u | 0x400000u) & 0xffff0000u : r;
   return xp_bits<float>(r);
+#endif
 }
 
 //! xp_narrow_half : xp_core
@@ -174,13 +187,7 @@ XP_FN xp_half xp_to_half(double x) { return xp_to_half(xp_narrow_half(x)); }
 
 //! xp_to_bfloat : xp_core xp_round_bfloat xp_narrow_bfloat
 XP_FN xp_bfloat xp_to_bfloat(float x) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-  xp_bfloat r;
-  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(r.bits) : "f"(x));
-  return r;
-#else
   return xp_bfloat{uint16_t(xp_bits<uint32_t>(xp_round_bfloat(x)) >> 16)};
-#endif
 }
 XP_FN xp_bfloat xp_to_bfloat(double x) { return xp_to_bfloat(xp_narrow_bfloat(x)); }
 
@@ -641,6 +648,19 @@ XP_FN uint64_t xp_philox(uint64_t index, uint64_t key) {
   return block.word[0] | uint64_t(block.word[1]) << 32;
 }
 
+//! xp_multiply_high : xp_core
+#ifdef XP_CUDA
+XP_FN uint64_t xp_multiply_high(uint64_t a, uint64_t b) { return __umul64hi(a, b); }
+#else
+// From halves and not from 128 bits: that has no vectors.
+XP_FN uint64_t xp_multiply_high(uint64_t a, uint64_t b) {
+  const uint64_t low = 0xffffffffu;
+  uint64_t a0 = a & low, a1 = a >> 32, b0 = b & low, b1 = b >> 32;
+  uint64_t middle = a1 * b0 + (a0 * b0 >> 32), other = a0 * b1 + (middle & low);
+  return a1 * b1 + (middle >> 32) + (other >> 32);
+}
+#endif
+
 //! xp_exp_parts : xp_core
 #ifndef XP_CUDA
 // 2^k from k + XP_SHIFT.
@@ -673,6 +693,22 @@ XP_FN double xp_exp_parts_f(double x, double &shifted) {
   q = XP_FMA(q, r, 0.1666666671931248); q = XP_FMA(q, r, 0.5000000047401394); q = XP_FMA(q, r, 1.0);
   return r * q;
 }
+// The same in float, with a shift of its own.
+#define XP_SHIFT_S 0x1.8p23f
+XP_FN float xp_exp_parts_s(float x, float &shifted) {
+  shifted = XP_FMAF(x, 1.442695f, XP_SHIFT_S);
+  float k = shifted - XP_SHIFT_S, r = XP_FMAF(-k, 1.4286068e-06f, XP_FMAF(-k, 0.69314575f, x));
+  // (expm1(r) - r) / r^2 on |r| <= ln(2) / 2
+  float q = 0.001392625f; q = XP_FMAF(q, r, 0.008363233f); q = XP_FMAF(q, r, 0.041666552f);
+  q = XP_FMAF(q, r, 0.16666576f); q = XP_FMAF(q, r, 0.5f);
+  return XP_FMAF(r * r, q, r);
+}
+// 2^k (1 + p), with 2^k split in halves: k may be beyond a float's exponents.
+XP_FN float xp_scale_s(float p, float shifted) {
+  int32_t k = xp_bits<int32_t>(shifted) - 0x4b400000, half = k >> 1;
+  float s = xp_bits<float>((half + 127) << 23), t = xp_bits<float>((k - half + 127) << 23);
+  return XP_FMAF(s, p, s) * t;
+}
 XP_FN double xp_clamp(double x, double low, double high) {
   x = x > high ? high : x;
   return x < low ? low : x;
@@ -692,19 +728,11 @@ XP_FN double xp_scale(double p, double shifted) {
 XP_FN float xp_exp(float x) { return expf(x); }
 XP_FN double xp_exp(double x) { return exp(x); }
 #else
-// In float, for speed: within 1 ULP. 2^k is split in halves: k may be beyond a float's exponents.
 XP_FN float xp_exp(float x) {
   x = 90.0f < x ? 90.0f : x;
   x = -105.0f > x ? -105.0f : x;
-  float shifted = XP_FMAF(x, 1.442695f, 0x1.8p23f), k = shifted - 0x1.8p23f;
-  float r = XP_FMAF(-k, 1.4286068e-06f, XP_FMAF(-k, 0.69314575f, x));
-  // (expm1(r) - r) / r^2 on |r| <= ln(2) / 2
-  float q = 0.001392625f; q = XP_FMAF(q, r, 0.008363233f); q = XP_FMAF(q, r, 0.041666552f);
-  q = XP_FMAF(q, r, 0.16666576f); q = XP_FMAF(q, r, 0.5f);
-  float p = XP_FMAF(r * r, q, r);
-  int32_t whole = xp_bits<int32_t>(shifted) - 0x4b400000, half = whole >> 1;
-  float s = xp_bits<float>((half + 127) << 23), t = xp_bits<float>((whole - half + 127) << 23);
-  return XP_FMAF(s, p, s) * t;
+  float shifted, p = xp_exp_parts_s(x, shifted);
+  return xp_scale_s(p, shifted);
 }
 XP_FN double xp_exp(double x) {
   double shifted, p = xp_exp_parts(xp_clamp(x, -746.0, 710.0), shifted);
@@ -717,7 +745,7 @@ XP_FN double xp_exp(double x) {
 XP_FN float xp_exp2(float x) { return exp2f(x); }
 XP_FN double xp_exp2(double x) { return exp2(x); }
 #else
-// (2^r - 1) / r on |r| <= 1/2, to double and to float accuracy.
+// All three polynomials are (2^r - 1) / r on |r| <= 1/2. This one is for pow of floats.
 XP_FN double xp_exp2_float(double x) {
   double c = xp_clamp(x, -400.0, 400.0), shifted = c + XP_SHIFT, r = c - (shifted - XP_SHIFT);
   double q = 1.5297323760701075e-05; q = XP_FMA(q, r, 0.0001546144469856913);
@@ -727,7 +755,15 @@ XP_FN double xp_exp2_float(double x) {
   double s = xp_pow2(shifted);
   return XP_FMA(s, r * q, s);
 }
-XP_FN float xp_exp2(float x) { return float(xp_exp2_float(x)); }
+XP_FN float xp_exp2(float x) {
+  x = 130.0f < x ? 130.0f : x;
+  x = -152.0f > x ? -152.0f : x;
+  float shifted = x + XP_SHIFT_S, r = x - (shifted - XP_SHIFT_S);
+  float q = 1.5297324e-05f; q = XP_FMAF(q, r, 0.00015461445f); q = XP_FMAF(q, r, 0.0013333502f);
+  q = XP_FMAF(q, r, 0.009618057f); q = XP_FMAF(q, r, 0.05550411f); q = XP_FMAF(q, r, 0.2402265f);
+  q = XP_FMAF(q, r, 0.6931472f);
+  return xp_scale_s(r * q, shifted);
+}
 XP_FN double xp_exp2(double x) {
   double c = xp_clamp(x, -1080.0, 1030.0), shifted = c + XP_SHIFT, r = c - (shifted - XP_SHIFT);
   double q = 1.3716962392737587e-12; q = XP_FMA(q, r, 2.5733568308756892e-11);
@@ -803,11 +839,24 @@ XP_FN double xp_log1p_tail(double f, double h) {
   q = XP_FMA(q, z, 0.4000000000000088); q = XP_FMA(q, z, 0.6666666666666666);
   return s * XP_FMA(z, q, h);
 }
+// In float: x = 2^k (1 + f), and log(1 + f) = f + tail.
+XP_FN float xp_log_parts_s(float x, float &f, float &tail) {
+  float y = x < 0x1p-126f ? x * 0x1p23f : x, bias = x < 0x1p-126f ? 150.0f : 127.0f;
+  uint32_t w = xp_bits<uint32_t>(y) + (0x3f800000u - 0x3f3504f3u);
+  f = xp_bits<float>((w & 0x7fffffu) + 0x3f3504f3u) - 1.0f;
+  // (log1p(f) - f + f^2 / 2) / f^3 on the interval of f
+  float q = 0.06971621f; q = XP_FMAF(q, f, -0.11479749f); q = XP_FMAF(q, f, 0.116854236f);
+  q = XP_FMAF(q, f, -0.12425686f); q = XP_FMAF(q, f, 0.14249057f); q = XP_FMAF(q, f, -0.16667803f);
+  q = XP_FMAF(q, f, 0.20000716f); q = XP_FMAF(q, f, -0.24999997f); q = XP_FMAF(q, f, 0.3333333f);
+  float square = f * f;
+  tail = XP_FMAF(square, f * q, -0.5f * square);
+  return float(int32_t(w >> 23)) - bias;
+}
 // Logarithm's ends: -inf at 0, nan below, inf and nan to themselves.
-XP_FN double xp_log_ends(double x, double r) {
-  r = x > 0 ? r : XP_NAN;
-  r = x == 0 ? -XP_INF : r;
-  return x < XP_INF ? r : x;
+template <class T> XP_FN T xp_log_ends(T x, T r) {
+  r = x > 0 ? r : T(XP_NAN);
+  r = x == 0 ? -T(XP_INF) : r;
+  return x < T(XP_INF) ? r : x;
 }
 #endif
 
@@ -816,21 +865,9 @@ XP_FN double xp_log_ends(double x, double r) {
 XP_FN float xp_log(float x) { return logf(x); }
 XP_FN double xp_log(double x) { return log(x); }
 #else
-// In float, for speed: within 1 ULP.
 XP_FN float xp_log(float x) {
-  float y = x < 0x1p-126f ? x * 0x1p23f : x, bias = x < 0x1p-126f ? 150.0f : 127.0f;
-  uint32_t w = xp_bits<uint32_t>(y) + (0x3f800000u - 0x3f3504f3u);
-  float f = xp_bits<float>((w & 0x7fffffu) + 0x3f3504f3u) - 1.0f;
-  float k = float(int32_t(w >> 23)) - bias;
-  // (log1p(f) - f + f^2 / 2) / f^3 on the interval of f
-  float q = 0.06971621f; q = XP_FMAF(q, f, -0.11479749f); q = XP_FMAF(q, f, 0.116854236f);
-  q = XP_FMAF(q, f, -0.12425686f); q = XP_FMAF(q, f, 0.14249057f); q = XP_FMAF(q, f, -0.16667803f);
-  q = XP_FMAF(q, f, 0.20000716f); q = XP_FMAF(q, f, -0.24999997f); q = XP_FMAF(q, f, 0.3333333f);
-  float h = 0.5f * f * f, tail = XP_FMAF(h + h, f * q, k * 1.4286068e-06f) - h;
-  float r = XP_FMAF(k, 0.69314575f, f + tail);
-  r = x > 0 ? r : float(XP_NAN);
-  r = x == 0 ? -float(XP_INF) : r;
-  return x < float(XP_INF) ? r : x;
+  float f, tail, k = xp_log_parts_s(x, f, tail);
+  return xp_log_ends(x, XP_FMAF(k, 0.69314575f, f + XP_FMAF(k, 1.4286068e-06f, tail)));
 }
 XP_FN double xp_log(double x) {
   double f, k = xp_log_parts(x, f);
@@ -847,7 +884,7 @@ XP_FN double xp_log1p(double x) { return log1p(x); }
 XP_FN float xp_log1p(float x) {
   double f, u = 1.0 + double(x), k = xp_log_parts_f(u, f);
   f = k == 0 ? double(x) : f;
-  float r = float(xp_log_ends(u, XP_FMA(k, XP_LN2, xp_log1p_poly_f(f))));
+  float r = xp_log_ends(float(u), float(XP_FMA(k, XP_LN2, xp_log1p_poly_f(f))));
   return x == 0 ? x : r;
 }
 XP_FN double xp_log1p(double x) {
@@ -883,13 +920,14 @@ XP_FN double xp_log_base(double x, double c, double c_low, double t, double t_lo
   return xp_log_ends(x, r + (lost + (p_low + q_low)));
 }
 XP_FN float xp_log2(float x) {
-  double f, k = xp_log_parts_f(x, f);
-  return float(xp_log_ends(x, XP_FMA(xp_log1p_poly_f(f), XP_LOG2E, k)));
+  float f, tail, k = xp_log_parts_s(x, f, tail);
+  return xp_log_ends(x, k + XP_FMAF(f, 1.442695f, XP_FMAF(f, 1.925963e-08f, tail * 1.442695f)));
 }
 XP_FN double xp_log2(double x) { return xp_log_base(x, XP_LOG2E, XP_LOG2E_LOW, 1.0, 0.0); }
 XP_FN float xp_log10(float x) {
-  double f, k = xp_log_parts_f(x, f);
-  return float(xp_log_ends(x, XP_FMA(xp_log1p_poly_f(f), XP_LOG10E, k * XP_LOG10_2)));
+  float f, tail, k = xp_log_parts_s(x, f, tail);
+  float low = XP_FMAF(f, -1.010305e-08f, XP_FMAF(tail, 0.4342945f, k * 4.605039e-06f));
+  return xp_log_ends(x, XP_FMAF(k, 0.3010254f, XP_FMAF(f, 0.4342945f, low)));
 }
 XP_FN double xp_log10(double x) {
   return xp_log_base(x, XP_LOG10E, XP_LOG10E_LOW, XP_LOG10_2, XP_LOG10_2_LOW);
@@ -900,8 +938,8 @@ XP_FN double xp_log10(double x) {
 #ifndef XP_CUDA
 // Payne and Hanek for floats: x (2 / pi) = n + r quarter turns, exactly until r is rounded. Of
 // 2 / pi, the bits that only make multiples of 4 quarter turns are left out, by the size of x: so
-// the product stays below 2^51, where rounding to an integer works. Two doubles hold the
-// bits kept. Of more than four pieces gcc would not make masks.
+// the product stays below 2^51, where rounding to an integer works. Two doubles hold the bits
+// kept. gcc makes masks of up to four alternatives.
 XP_FN double xp_turns_f(float x, uint64_t &n) {
   double a = x, size = xp_fabs(a);
   double t = size < 0x1p50 ? 0.6366197723675814
@@ -916,7 +954,7 @@ XP_FN double xp_turns_f(float x, uint64_t &n) {
   n = xp_bits<uint64_t>(shifted);
   return (p - (shifted - XP_SHIFT)) + XP_FMA(a, u, XP_FMA(a, t, -p));
 }
-// sin(pi r / 2) / r and cos(pi r / 2) as polynomials in r^2 on |r| <= 0.63.
+// For tan: sin(pi r / 2) / r and cos(pi r / 2) as polynomials in r^2 on |r| <= 0.63.
 XP_FN double xp_sin_f(double r, double z) {
   double q = -3.531135795582593e-06; q = XP_FMA(q, z, 0.00016041080334438043);
   q = XP_FMA(q, z, -0.004681747842414747); q = XP_FMA(q, z, 0.07969262565662055);
@@ -929,7 +967,21 @@ XP_FN double xp_cos_f(double z) {
   q = XP_FMA(q, z, -1.2337005499693035); q = XP_FMA(q, z, 0.9999999999990731);
   return q;
 }
-XP_TABLE double xp_two_over_pi[] = {
+// sin(x + quarter pi / 2), in float once x is reduced.
+XP_FN float xp_wave_s(float x, uint32_t quarter) {
+  uint64_t n;
+  float turn = float(xp_turns_f(x, n)), whole = __builtin_rintf(turn), r = turn - whole, z = r * r;
+  uint32_t m = uint32_t(n) + uint32_t(int32_t(whole)) + quarter;
+  // (sin(pi r / 2) / r - pi / 2) / r^2 and (cos(pi r / 2) - 1) / r^2 in r^2 on |r| <= 1/2
+  float s = 0.00015864795f; s = XP_FMAF(s, z, -0.004681474f); s = XP_FMAF(s, z, 0.07969261f);
+  s = XP_FMAF(s, z, -0.6459641f);
+  float c = 0.000906715f; c = XP_FMAF(c, z, -0.020861521f); c = XP_FMAF(c, z, 0.2536694f);
+  c = XP_FMAF(c, z, -1.2337005f);
+  s = XP_FMAF(r, 1.5707964f, r * XP_FMAF(z, s, -4.371139e-08f));
+  c = XP_FMAF(z, c, 1.0f);
+  return xp_bits<float>(xp_bits<uint32_t>((m & 1) ? c : s) ^ ((m & 2) << 30));
+}
+static const double xp_two_over_pi[] = {
     0x1.45f306dc9c883p-1, -0x1.6b01ec5417056p-55, -0x1.6447e493ad4cep-109, 0x1.e21c820ff28b2p-163,
     0x1.45f306dc9c883p+31, -0x1.6b01ec5417056p-23, -0x1.6447e493ad4cep-77, 0x1.e21c820ff28b2p-131,
     0x1.17cc1b727220bp+61, -0x1.ac07b1505c159p+7, -0x1.911f924eb5336p-47, -0x1.de37df00d74e3p-103,
@@ -1028,9 +1080,7 @@ XP_FN float xp_sin(float x) { return sinf(x); }
 XP_FN double xp_sin(double x) { return sin(x); }
 #else
 XP_FN float xp_sin(float x) {
-  uint64_t n;
-  double r = xp_turns_f(x, n), z = r * r, s = xp_sin_f(r, z), c = xp_cos_f(z);
-  float y = float(xp_flip((n & 1) ? c : s, (n & 2) << 62));
+  float y = xp_wave_s(x, 0);
   return x == 0 ? x : y;
 }
 XP_FN double xp_sin(double x) {
@@ -1046,11 +1096,7 @@ XP_FN double xp_sin(double x) {
 XP_FN float xp_cos(float x) { return cosf(x); }
 XP_FN double xp_cos(double x) { return cos(x); }
 #else
-XP_FN float xp_cos(float x) {
-  uint64_t n;
-  double r = xp_turns_f(x, n), z = r * r, s = xp_sin_f(r, z), c = xp_cos_f(z);
-  return float(xp_flip((n & 1) ? s : c, ((n + 1) & 2) << 62));
-}
+XP_FN float xp_cos(float x) { return xp_wave_s(x, 1); }
 XP_FN double xp_cos(double x) {
   uint64_t n;
   double low, y = xp_turns(x, low, n), s = xp_sin_d(y, low), c = xp_cos_d(y, low);
@@ -1239,11 +1285,19 @@ XP_FN double xp_cosh(double x) {
 XP_FN float xp_tanh(float x) { return tanhf(x); }
 XP_FN double xp_tanh(double x) { return tanh(x); }
 #else
-// With E = expm1(2 |x|): E / (E + 2).
+// An odd polynomial below 0.6; then 1 - 2 / (exp(2 |x|) + 1), which is 1 from 9.1 on.
 XP_FN float xp_tanh(float x) {
-  double e = xp_expm1_float(2.0 * xp_fabs(x));
-  return xp_copysign(float(e / (e + 2.0)), x);
+  float a = xp_fabs(x), z = a * a, b = 10.0f < a ? 10.0f : a;
+  float shifted, p = xp_exp_parts_s(b + b, shifted);
+  float s = xp_bits<float>((xp_bits<uint32_t>(shifted) + 127u) << 23), e = XP_FMAF(s, p, s);
+  float far = 1.0f - 2.0f / (e + 1.0f);
+  // (tanh(a) - a) / a^3 in a^2 on [0, 0.6]
+  float q = 0.0023681663f; q = XP_FMAF(q, z, -0.008407954f); q = XP_FMAF(q, z, 0.021787725f);
+  q = XP_FMAF(q, z, -0.053961486f); q = XP_FMAF(q, z, 0.13333313f); q = XP_FMAF(q, z, -0.33333334f);
+  float near = XP_FMAF(a * z, q, a);
+  return xp_copysign(a < 0.6f ? near : far, x);
 }
+// With E = expm1(2 |x|): E / (E + 2).
 XP_FN double xp_tanh(double x) {
   double a = xp_fabs(x), h = xp_half_expm1(2.0 * (a > 30.0 ? 30.0 : a));
   double r = h / (h + 1.0);
@@ -1379,36 +1433,35 @@ template <class T> XP_FN T xp_logaddexp(T a, T b) {
   return a == b ? same : (a != a) | (b != b) ? a + b : r;
 }
 
-//! xp_pow_real : xp_core xp_fabs xp_log_parts xp_exp_parts xp_exp2_real
+//! xp_pow_real : xp_core xp_fabs xp_round xp_signbit xp_log_parts xp_exp_parts xp_exp2_real
 #ifdef XP_CUDA
 XP_FN float xp_pow(float x, float y) { return powf(x, y); }
 XP_FN double xp_pow(double x, double y) { return pow(x, y); }
 #else
 // Sign and ends of x^y, given r = |x|^y wherever both are finite and not 0.
-XP_FN double xp_pow_ends(double x, double y, double r) {
-  double half = 0.5 * y;
-  bool whole = __builtin_rint(y) == y, odd = whole & (__builtin_rint(half) != half);
-  bool infinite = xp_fabs(x) == XP_INF;
-  r = (x < 0) & !whole & !infinite ? XP_NAN : r;
-  r = odd & (xp_bits<int64_t>(x) < 0) ? -r : r;
-  r = (x == -1) & (xp_fabs(y) == XP_INF) ? 1.0 : r;
-  return (y == 0) | (x == 1) ? 1.0 : r;
+template <class T> XP_FN T xp_pow_ends(T x, T y, T r) {
+  T half = T(0.5) * y;
+  bool whole = xp_round(y) == y, odd = whole & (xp_round(half) != half);
+  bool infinite = xp_fabs(x) == T(XP_INF);
+  r = (x < 0) & !whole & !infinite ? T(XP_NAN) : r;
+  r = odd & xp_signbit(x) ? -r : r;
+  r = (x == -1) & (xp_fabs(y) == T(XP_INF)) ? T(1) : r;
+  return (y == 0) | (x == 1) ? T(1) : r;
 }
 XP_FN float xp_pow(float x, float y) {
   double a = xp_fabs(double(x)), f, k = xp_log_parts_f(a, f);
-  // (log1p(f) - f) / f^2 on the interval of f, to 48 bits: |y log2(x)| goes up to 150.
-  double q = 0.030817649590975788; q = XP_FMA(q, f, -0.06618791402276897);
-  q = XP_FMA(q, f, 0.07000700583909054); q = XP_FMA(q, f, -0.06306585564990724);
-  q = XP_FMA(q, f, 0.06495249622410817); q = XP_FMA(q, f, -0.07112464540698114);
-  q = XP_FMA(q, f, 0.07705097377951281); q = XP_FMA(q, f, -0.08336500831095717);
-  q = XP_FMA(q, f, 0.09090397033469559); q = XP_FMA(q, f, -0.0999984390745976);
-  q = XP_FMA(q, f, 0.11111122016119522); q = XP_FMA(q, f, -0.12500003956418462);
-  q = XP_FMA(q, f, 0.14285714172615183); q = XP_FMA(q, f, -0.16666666618488865);
-  q = XP_FMA(q, f, 0.2000000000046655); q = XP_FMA(q, f, -0.25000000000221473);
-  q = XP_FMA(q, f, 0.3333333333333285); q = XP_FMA(q, f, -0.49999999999999833);
+  // (log1p(f) - f) / f^2 on the interval of f, to 40 bits: |y log2(x)| goes up to 150.
+  double q = -0.04004271618321795; q = XP_FMA(q, f, 0.0791630746247336);
+  q = XP_FMA(q, f, -0.0813798864905369); q = XP_FMA(q, f, 0.0767690782458823);
+  q = XP_FMA(q, f, -0.08204653484875672); q = XP_FMA(q, f, 0.09079050222872671);
+  q = XP_FMA(q, f, -0.10007813948400165); q = XP_FMA(q, f, 0.11112122070091614);
+  q = XP_FMA(q, f, -0.12499759006533805); q = XP_FMA(q, f, 0.14285681900649044);
+  q = XP_FMA(q, f, -0.1666667024864322); q = XP_FMA(q, f, 0.2000000040746271);
+  q = XP_FMA(q, f, -0.2499999997937395); q = XP_FMA(q, f, 0.3333333333193384);
+  q = XP_FMA(q, f, -0.5000000000002044);
   double log2 = XP_FMA(XP_FMA(f * f, q, f), XP_LOG2E, k);
   log2 = a == 0 ? -XP_INF : a < XP_INF ? log2 : a;
-  return float(xp_pow_ends(x, y, xp_exp2_float(double(y) * log2)));
+  return xp_pow_ends(x, y, float(xp_exp2_float(double(y) * log2)));
 }
 // The logarithm in two doubles, about 2^-66 of it wrong: with s = f / (2 + f) and z = s^2 it is
 // 2 s + 2/3 s^3 + s^5 R(z), where the first two terms are carried in two doubles.

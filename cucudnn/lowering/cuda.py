@@ -1,0 +1,243 @@
+"""Devices "cuda:N": CuPy's memory pool and current stream, kernels by NVRTC.
+
+Imported when a CUDA device is first asked for; the only modules that touch CuPy and CUDA's Python
+bindings are this one and cuda_library.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import cupy
+import numpy as np
+from cupy.cuda import function as cupy_function
+
+from ..errors import CompileError, DeviceError
+from ..graph.dtypes import DType
+from ..graph.node import Node
+from . import compile as cache
+from . import dialect, render_cuda
+from .device import Device, Program, Ready
+from .kernel import Kernel, Launch
+from .memory import Buffer
+
+try:
+    from cuda.bindings import driver
+except ImportError:  # CuPy's own launcher then, a few microseconds slower
+    driver = None
+
+
+class CudaToolchain:
+    """NVRTC, through cuda.core.
+
+    Parameters
+    ----------
+    arch : str
+        As "sm_90".
+    """
+
+    suffix = ".cubin"
+
+    def __init__(self, arch: str) -> None:
+        self.arch = arch
+        self.identity = f"nvrtc {nvrtc_version()} {arch} c++17 fmad=false default-device"
+
+    def build(self, texts: Sequence[str], directory: Path) -> list[bytes | CompileError]:
+        """NVRTC compiles one text at a time in a process."""
+        return [self._build(text) for text in texts]
+
+    def _build(self, text: str) -> bytes | CompileError:
+        from cuda.core import Program as Source
+        from cuda.core import ProgramOptions
+
+        options = ProgramOptions(
+            std="c++17", arch=self.arch, fma=False, device_as_default_execution_space=True
+        )
+        try:
+            return bytes(Source(text, "c++", options).compile("cubin").code)
+        except Exception as error:  # noqa: BLE001 - cuda.core raises its own kinds, log in the text
+            return CompileError(text, str(error))
+
+
+@lru_cache(maxsize=None)
+def nvrtc_version() -> str:
+    """Version of NVRTC."""
+    from cuda.bindings import nvrtc
+
+    _, major, minor = nvrtc.nvrtcVersion()
+    return f"{major}.{minor}"
+
+
+class CudaProgram(Program):
+    """A kernel on a GPU."""
+
+    def __init__(self, kernel: Kernel, device: CudaDevice) -> None:
+        self.kernel = kernel
+        self.device = device
+        self.function: Any = None
+        self.layout = dialect.Layout.of(kernel)
+        self._source = ""
+
+    def source(self) -> str:
+        if not self._source:
+            self._source = render_cuda.render(self.kernel)
+        return self._source
+
+    def mode(self, launch: Launch) -> str:
+        return "compiled"
+
+    def load(self, path: Path) -> None:
+        """Take the function of a cubin."""
+        module = cupy_function.Module()
+        module.load(path.read_bytes())
+        self.function = module.get_function("kernel")
+
+    def ready(
+        self,
+        launch: Launch,
+        arguments: Sequence[Buffer],
+        outputs: Sequence[Buffer],
+        scalars: Sequence[Any],
+        in_place: bool,
+    ) -> Ready:
+        grid = render_cuda.grid(self.kernel, launch)
+        words = dialect.words(self.kernel, launch, arguments, outputs, scalars)
+        keep: list[Any] = []
+        if self.kernel.few:
+            words += [grid.parts, grid.span, self.device.tickets(grid.tickets)]
+            for _ in self.kernel.reductions:
+                scratch = self.device.allocate(16 * grid.blocks * self.kernel.columns)
+                keep.append(scratch)
+                words.append(scratch.address)
+        return launcher(self.function, grid.blocks, grid.threads, words or [0], keep)
+
+
+def launcher(function: Any, blocks: int, threads: int, words: list[int], keep: Any) -> Ready:
+    """A launch on CuPy's current stream; the words go by value as one struct."""
+    stream = cupy.cuda.get_current_stream().ptr
+    packed = array("q", words)
+    if driver is None:
+        struct = np.frombuffer(packed, dtype=np.dtype((np.void, len(packed) * 8)))[0]
+        return Ready(function, ((blocks,), (threads,), (struct,)), (packed, keep))
+    pointer = array("q", [packed.buffer_info()[0]])
+    return Ready(
+        driver.cuLaunchKernel,
+        (function.ptr, blocks, 1, 1, threads, 1, 1, 0, stream, pointer.buffer_info()[0], 0),
+        (packed, pointer, keep),
+        _check,
+    )
+
+
+def _check(result: Any) -> None:
+    """Raise for a launch that the driver refused."""
+    code = result[0]
+    if code:
+        _, text = driver.cuGetErrorString(code)
+        raise RuntimeError(f"a kernel launch failed: {text.decode()}")
+
+
+class CudaDevice(Device):
+    """A GPU."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.index = int(name.partition(":")[2])
+        count = cupy.cuda.runtime.getDeviceCount()
+        if self.index >= count:
+            raise DeviceError(f"there is no device {name!r}: CuPy sees {count} GPUs")
+        self.alone = count == 1
+        self.programs: dict[Kernel, CudaProgram] = {}
+        capability = cupy.cuda.Device(self.index).compute_capability
+        self.toolchain = CudaToolchain(f"sm_{capability}")
+        self.counters: dict[int, Any] = {}
+
+    def use(self) -> AbstractContextManager[Any]:
+        """A context in which the device is CuPy's current one."""
+        return nullcontext() if self.alone else cupy.cuda.Device(self.index)
+
+    def allocate(self, nbytes: int) -> Buffer:
+        memory = _alloc(nbytes)
+        return Buffer(memory.ptr, nbytes, memory)
+
+    def tickets(self, count: int) -> int:
+        """Address of counters that are zero between launches on a stream."""
+        stream = cupy.cuda.get_current_stream().ptr
+        found = self.counters.get(stream)
+        if found is None or found.size < count:
+            found = self.counters[stream] = cupy.zeros(max(count, 4096), cupy.uint32)
+        return int(found.data.ptr)
+
+    def program(self, kernel: Kernel) -> CudaProgram:
+        found = self.programs.get(kernel)
+        if found is None:
+            found = self.programs[kernel] = CudaProgram(kernel, self)
+        return found
+
+    def prepare(self, programs: Sequence[tuple[Program, Launch]]) -> None:
+        missing: dict[CudaProgram, None] = {}
+        for program, _ in programs:
+            assert isinstance(program, CudaProgram)
+            if program.function is None:
+                missing[program] = None
+        if missing:
+            paths = cache.artefact([p.source() for p in missing], self.toolchain)
+            for program, path in zip(missing, paths, strict=True):
+                program.load(path)
+
+    def upload(self, array: np.ndarray[Any, Any]) -> Buffer:
+        with self.use():
+            buffer = self.allocate(array.nbytes)
+            if array.nbytes:
+                self._bytes(buffer).set(np.ascontiguousarray(array).reshape(-1).view(np.uint8))
+            return buffer
+
+    def _bytes(self, buffer: Buffer) -> Any:
+        return _array(buffer, 0, (buffer.nbytes,), (1,), np.dtype(np.uint8))
+
+    def download(self, node: Node, offset: int, shape: Any, strides: Any, dtype: DType) -> Any:
+        with self.use():
+            return _array(node.data, offset, shape, strides, dtype).get(order="A")
+
+    def view(self, buffer: Buffer, node: Node, offset: int = 0) -> Any:
+        return _array(buffer, offset, node.shape, node.strides, node.dtype)
+
+    def native(self, array: np.ndarray[Any, Any]) -> Any:
+        return cupy.asarray(array)
+
+    def adopt(self, array: Any) -> Buffer:
+        return Buffer(array.data.ptr, array.nbytes, array)
+
+    def duplicate(self, buffer: Buffer, node: Node) -> Buffer:
+        target = self.allocate(node.nbytes)
+        self._bytes(target)[...] = _array(
+            buffer, 0, (node.nbytes,), (1,), np.dtype(np.uint8)
+        )
+        return target
+
+    def library(self) -> Any:
+        from . import cuda_library
+
+        return cuda_library
+
+    def synchronize(self) -> None:
+        with self.lock, self.use():
+            cupy.cuda.get_current_stream().synchronize()
+
+    def release_memory(self) -> None:
+        cupy.get_default_memory_pool().free_all_blocks()
+
+
+def _alloc(nbytes: int) -> Any:
+    return cupy.cuda.alloc(max(nbytes, 1))
+
+
+def _array(buffer: Buffer, offset: int, shape: Any, strides: Any, dtype: DType) -> Any:
+    """CuPy's array on memory."""
+    held = cupy.cuda.UnownedMemory(buffer.address, max(buffer.nbytes, 1), buffer)
+    pointer = cupy.cuda.MemoryPointer(held, offset)
+    return cupy.ndarray(shape, dtype=dtype, memptr=pointer, strides=strides)
