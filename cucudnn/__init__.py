@@ -20,11 +20,13 @@ from .array.creation import (
 )
 from .array.data_type import *
 from .array.elementwise import *
+from .array.functional import jit as jit, map as map, reduce as reduce, scan as scan
 from .array.indexing import get as _get
 from .array.interchange import from_dlpack as from_dlpack
 from .array.linear_algebra import matmul as matmul
 from .array.manipulation import *
 from .array.ndarray import ndarray as ndarray
+from .array.report import explain as explain, show_config as show_config
 from .array.searching import *
 from .array.statistical import *
 from .array.utility import asnumpy as asnumpy, flush as flush, synchronize as synchronize

@@ -37,6 +37,7 @@ class _Recipe(NamedTuple):
     shape: Shape
     dtype: DType
     strides: Strides
+    plain: bool  # every array is taken as it is
 
 
 _recipes: dict[Any, _Recipe] = {}
@@ -59,19 +60,19 @@ def elementwise(op: Op, *operands: Item, dtype: DType | None = None) -> Node:
     ValueError
         If the shapes do not broadcast, or the devices differ.
     """
-    key = (
-        op,
-        dtype,
-        *(
-            (n.dtype.num, n.shape, n.strides) if type(n) is Node else type(n)
-            for n in operands
-        ),
-    )
+    key = _key(op, operands, dtype)
     recipe = _recipes.get(key)
     if recipe is None:
         recipe = _recipes[key] = _recipe(op, operands, dtype)
         if len(_recipes) > 20_000:
             _recipes.clear()
+    elif recipe.plain and len(operands) == 2:  # the usual case, for speed
+        a, b = operands
+        if type(a) is Node:
+            if type(b) is not Node:
+                b = constant(b, recipe.casts[1])  # type: ignore[arg-type]
+            if not b.device or a.device == b.device:
+                return Node(op, (a, b), recipe.shape, recipe.dtype, recipe.strides, a.device)
     inputs = []
     device = ""
     for operand, to, strides in zip(operands, recipe.casts, recipe.broadcasts, strict=True):
@@ -92,6 +93,24 @@ def elementwise(op: Op, *operands: Item, dtype: DType | None = None) -> Node:
             operand = reinterpret(operand, 0, recipe.shape, strides)
         inputs.append(operand)
     return Node(op, tuple(inputs), recipe.shape, recipe.dtype, recipe.strides, device)
+
+
+def _key(op: Op, operands: tuple[Item, ...], dtype: DType | None) -> tuple[Any, ...]:
+    if len(operands) == 2:
+        a, b = operands
+        if type(a) is Node:
+            if type(b) is Node:
+                return (
+                    op, a.dtype.num, a.shape, a.strides, b.dtype.num, b.shape, b.strides, dtype
+                )  # fmt: skip
+            return (op, a.dtype.num, a.shape, a.strides, type(b), dtype)
+    key: list[Any] = [op, dtype]
+    for n in operands:
+        if type(n) is Node:
+            key += (n.dtype.num, n.shape, n.strides)
+        else:
+            key.append(type(n))
+    return tuple(key)
 
 
 def _recipe(op: Op, operands: Sequence[Item], dtype: DType | None) -> _Recipe:
@@ -121,7 +140,15 @@ def _recipe(op: Op, operands: Sequence[Item], dtype: DType | None) -> _Recipe:
         broadcasts.append(None if operand.shape == shape else wide)
     out = dtype if dtype is not None else result
     return _Recipe(
-        tuple(casts), tuple(broadcasts), shape, out, shapes.k_strides(shape, seen, out.itemsize)
+        tuple(casts),
+        tuple(broadcasts),
+        shape,
+        out,
+        shapes.k_strides(shape, seen, out.itemsize),
+        not any(
+            isinstance(n, Node) and (to is not None or wide is not None)
+            for n, to, wide in zip(operands, casts, broadcasts, strict=True)
+        ),
     )
 
 
@@ -147,19 +174,20 @@ def constant(value: PyScalar, dtype: DType) -> Node:
         If an integer does not fit.
     """
     kind = dtype.kind
+    if kind == "f" and dtype.itemsize > 2:
+        number = float(value)  # type: ignore[arg-type]
+        if dtype.itemsize == 8:
+            return scalar_node(number, dtype)
+        if -_LARGEST_FLOAT32 <= number <= _LARGEST_FLOAT32 or number != number:
+            return scalar_node(dtype.type(number), dtype)
     if kind in "iu":
         return scalar_node(dtype.type(value), dtype)
     if kind == "b":
         return scalar_node(bool(value), dtype)
     if kind == "c":
         return scalar_node(complex(value), dtype)
-    number = float(value)  # type: ignore[arg-type]
-    if dtype == dtypes.float64:
-        return scalar_node(number, dtype)
-    if abs(number) > _LARGEST_FLOAT32 or dtypes.is_half(dtype):
-        with np.errstate(all="ignore"):
-            return scalar_node(dtype.type(number), dtype)
-    return scalar_node(dtype.type(number), dtype)
+    with np.errstate(all="ignore"):
+        return scalar_node(dtype.type(float(value)), dtype)  # type: ignore[arg-type]
 
 
 def constant_of(value: PyScalar, dtype: DType) -> PyScalar:

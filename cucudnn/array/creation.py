@@ -144,9 +144,7 @@ def array(
     return x
 
 
-def full(
-    shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None
-) -> ndarray:
+def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) -> ndarray:
     """An array of equal elements."""
     extents, name = _shape(shape), devices.get(device).name
     if isinstance(fill_value, (bool, int, float, complex)):
@@ -354,4 +352,3 @@ def meshgrid(*arrays: Any, indexing: str = "xy") -> tuple[ndarray, ...]:
     if indexing == "xy" and len(result) > 1:
         result = [copied(x.swapaxes(0, 1), "C") for x in result]
     return tuple(result)
-

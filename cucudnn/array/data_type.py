@@ -18,9 +18,7 @@ bfloat16 = ml_dtypes.bfloat16
 complex64, complex128 = np.complex64, np.complex128
 
 
-def astype(
-    x: Any, dtype: Any, /, *, copy: Any = True, device: Any = None
-) -> ndarray:
+def astype(x: Any, dtype: Any, /, *, copy: Any = True, device: Any = None) -> ndarray:
     """The elements in another dtype."""
     return converted(as_array(x), dtype, copy=copy, device=device)
 

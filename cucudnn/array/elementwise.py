@@ -20,7 +20,7 @@ def _described(function: Any, op: Op) -> Any:
     names = "x" if op.arity == 1 else "x1, x2"
     function.__doc__ = (
         f"{op.summary}\n\nParameters\n----------\n{names} : array_like\n    {words}. "
-        f"The dtypes are the standard's \"{op.accepts}\", or those that NumPy casts to them.\n\n"
+        f'The dtypes are the standard\'s "{op.accepts}", or those that NumPy casts to them.\n\n'
         "Raises\n------\nTypeError\n    If the op is not defined for the dtypes.\n"
     )
     return function

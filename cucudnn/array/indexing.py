@@ -23,7 +23,9 @@ from .ndarray import (
     ndarray,
     node_of,
     operand,
+    plain,
     record,
+    shows_other_bytes,
     user_line,
     view,
 )
@@ -90,7 +92,7 @@ def assign(x: ndarray, key: Any, value: Any) -> None:
     if type(value) is not ndarray:
         value = operand(value, x._storage.node.device)
     if type(value) is ndarray:
-        if value.shape and _takes_element(basic, x.ndim):
+        if value.shape and _takes_element(basic, x.ndim) and x.dtype.kind != "b":
             raise ValueError(f"an array of shape {value.shape} was assigned to one element")
         _check_fits(value.shape, target.shape)
         if value.device != x.device:
@@ -133,6 +135,10 @@ def write(x: ndarray, value: Callable[..., Node], other: Any) -> None:
     dtype whose shape broadcasts to its shape, or a scalar.
     """
     evaluation.keep_budget(x._storage.node.device)
+    other = plain(other)
+    if shows_other_bytes(x):
+        _write_bytes(x, value, other)
+        return
     with recording:
         storage = x._storage
         old = storage.node
@@ -159,7 +165,7 @@ def write(x: ndarray, value: Callable[..., Node], other: Any) -> None:
         if not old.shared:
             storage.node = node
         storage.version += 1
-        evaluation.log(old.device).recorded += 1
+        evaluation.log(old.device).add(storage)
     if old.shared:
         unit.settle()
         evaluation.evaluate([node])
@@ -197,17 +203,30 @@ def _complex_part(x: ndarray, old: Node, new: Node, offset: int) -> tuple[Node, 
     """A write to `.real` or `.imag`: of whole complex numbers, with the other part as it is."""
     size = old.dtype.itemsize
     g = geometry(x)
-    if dtypes.real_of(old.dtype) != g.dtype or any(s % size for s in g.strides):
-        raise TypeError(
-            f"writing through a view of {g.dtype.name} to an array of {old.dtype.name} is not "
-            "supported; write to the array itself"
-        )
     part = offset % size
     whole = apply.reinterpret(old, offset - part, g.shape, g.strides)
     kept = apply.elementwise(ops.real if part else ops.imag, whole)
     value: Any = float(new.data) if new.op is ops.scalar else apply.broadcast_to(new, g.shape)
     pair = (kept, value) if part else (value, kept)
     return apply.elementwise(ops.complex_, *pair), offset - part
+
+
+def _write_bytes(x: ndarray, value: Callable[..., Node], other: Any) -> None:
+    """A write through a view of another dtype: at once, to memory that nobody else needs."""
+    unit.settle()
+    device, storage, g = x.device, x._storage, geometry(x)
+    with device.lock, recording:
+        source = node_of(other) if type(other) is ndarray else other
+        new = value(node_of(x), source)
+        if new.op is ops.scalar:
+            new = apply.full((), new.data, g.dtype, device.name)
+        new = apply.copy(apply.broadcast_to(new, x.shape))
+        evaluation.evaluate([new])
+        if not storage.node.shared:
+            evaluation.make_exclusive(storage)
+        region = Node(ops.leaf, (), g.shape, g.dtype, g.strides, device.name)
+        device.view(storage.node.data, region, x._offset)[...] = device.view(new.data, new)
+        storage.version += 1
 
 
 def _replaced(new: Node, old: Node, fresh: bool) -> Node:

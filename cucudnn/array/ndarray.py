@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import sys
 from collections.abc import Callable, Iterator
-from types import CodeType, ModuleType
+from types import CodeType, FrameType, ModuleType
 from typing import Any, SupportsIndex
 
 import numpy as np
@@ -448,6 +448,8 @@ class ndarray:  # noqa: N801 - NumPy's name
         return binary(ops.divide, self, other)
 
     def __rtruediv__(self, other: Any) -> ndarray:
+        if type(other) in (int, float) and other == 1 and self.dtype.kind == "f":
+            return unary(ops.reciprocal, self)  # the same bits, and a cheaper instruction
         return binary(ops.divide, other, self)
 
     def __itruediv__(self, other: Any) -> ndarray:
@@ -621,17 +623,39 @@ def node_of(x: ndarray) -> Node:
 def _other_dtype(node: Node, offset: int, g: Any) -> Node:
     """What a view of another dtype shows: a part of a complex number, or the bytes as they are."""
     size = node.dtype.itemsize
-    if dtypes.real_of(node.dtype) == g.dtype and all(s % size == 0 for s in g.strides):
+    if part_of_complex(node.dtype, g):
         part = offset % size
         whole = apply.reinterpret(node, offset - part, g.shape, g.strides)
-        return apply.elementwise(ops.imag if part else ops.real, whole)
+        shown = apply.elementwise(ops.imag if part else ops.real, whole)
+        shown.shared = node.shared
+        return shown
     device = devices.get(node.device)
     evaluation.evaluate([node])
     dtype = dtypes.canonical(g.dtype)
-    array = device.download(node, offset, g.shape, g.strides, dtype)
+    array = np.asarray(device.download(node, offset, g.shape, g.strides, dtype), order="C")
     copy = Node(ops.leaf, (), g.shape, dtype, array.strides, device.name)
     store(copy, device.upload(array))
     return copy
+
+
+def plain(x: Any) -> Any:
+    """An operand that can be recorded: what a view of another dtype shows is read now, since no
+    lock of a device may be taken while recording."""
+    if type(x) is not ndarray or x._geometry is None or not shows_other_bytes(x):
+        return x
+    return from_host(x._host(), x._storage.node.device, scalar=x._scalar)
+
+
+def shows_other_bytes(x: ndarray) -> bool:
+    """True for a view that takes the bytes for another dtype."""
+    dtype, g = x._storage.node.dtype, x._geometry
+    return g is not None and g.dtype != dtype and not part_of_complex(dtype, g)
+
+
+def part_of_complex(dtype: DType, g: Any) -> bool:
+    """True if a geometry shows the real or the imaginary parts of whole complex numbers."""
+    size = dtype.itemsize
+    return dtypes.real_of(dtype) == g.dtype != dtype and all(s % size == 0 for s in g.strides)
 
 
 def _publish(handle: ndarray, node: Node) -> None:
@@ -639,9 +663,8 @@ def _publish(handle: ndarray, node: Node) -> None:
     handle._storage = storage
     handle._geometry = None
     handle._offset = 0
-    book = evaluation.log(node.device)
-    book.add(storage)
-    book.recorded += 1
+    if not unit.tracing():
+        evaluation.log(node.device).add(storage)
 
 
 def wrap(node: Node, *, scalar: bool | None = None) -> ndarray:
@@ -655,13 +678,22 @@ def wrap(node: Node, *, scalar: bool | None = None) -> ndarray:
     return result
 
 
+# Whether a module's globals are this package's, by their identity.
+_ours: dict[int, bool] = {}
+
+
 def user_line() -> tuple[CodeType, int] | None:
     """The instruction outside this package that is being run. Never a traceback object."""
-    frame = sys._getframe(1)
+    frame: FrameType | None = sys._getframe(2)
     while frame is not None:
-        if not frame.f_globals.get("__name__", "").startswith(PACKAGE):
+        names = frame.f_globals
+        ours = _ours.get(id(names))
+        if ours is None:
+            name = names.get("__name__", "")
+            ours = _ours[id(names)] = name.partition(".")[0] == PACKAGE
+        if not ours:
             return frame.f_code, frame.f_lasti
-        frame = frame.f_back  # type: ignore[assignment]
+        frame = frame.f_back
     return None
 
 
@@ -693,6 +725,7 @@ def record(function: Callable[..., Node], *operands: Any, scalar: bool | None = 
         if type(x) is ndarray:
             evaluation.keep_budget(x._storage.node.device)
             break
+    operands = tuple(plain(x) for x in operands)
     with recording:
         node = function(*[node_of(x) if type(x) is ndarray else x for x in operands])
         result = wrap(node, scalar=scalar)
@@ -824,16 +857,17 @@ def binary(op: Op, x: Any, y: Any) -> Any:
         limit = _beyond(op, x, y)
         if limit is not None:
             return limit
-    device = (x if type(x) is ndarray else y)._storage.node.device
-    evaluation.keep_budget(device)
+    evaluation.keep_budget((x if type(x) is ndarray else y)._storage.node.device)
+    x, y = plain(x), plain(y)
     with recording:
-        node = apply.elementwise(
-            op,
-            node_of(x) if type(x) is ndarray else x,
-            node_of(y) if type(y) is ndarray else y,
-        )
+        a = x if type(x) is not ndarray else x._storage.node if x._geometry is None else node_of(x)
+        b = y if type(y) is not ndarray else y._storage.node if y._geometry is None else node_of(y)
+        node = apply.elementwise(op, a, b)
         result = wrap(node)
-    return finish(result, node)
+    shared = (type(a) is Node and a.shared) or (type(b) is Node and b.shared)
+    if shared or not current().fuse:
+        unit.run_or_defer(node)
+    return result
 
 
 _COMPARISONS = {

@@ -6,7 +6,7 @@ import builtins
 import math
 import operator
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import cache
 from types import FunctionType
 from typing import Any
 
@@ -47,7 +47,7 @@ def operation(texts: Texts, name: str, operands: Sequence[Value]) -> Value:
 
 def _folded(name: str, numbers: list[Any]) -> Any:
     """The value of an operator on Python numbers; None where Python raises."""
-    function = {
+    function: Any = {
         "Add": operator.add, "Sub": operator.sub, "Mult": operator.mul, "Div": operator.truediv,
         "FloorDiv": operator.floordiv, "Mod": operator.mod, "Pow": operator.pow,
         "USub": operator.neg, "UAdd": operator.pos, "Eq": operator.eq, "NotEq": operator.ne,
@@ -178,7 +178,7 @@ def _dtype(dtype: Any) -> Call:
     return call
 
 
-@lru_cache(maxsize=None)
+@cache
 def _table() -> dict[Any, Call]:
     found: dict[Any, Call] = {
         builtins.abs: _of(ops.abs_), builtins.max: _extreme(ops.greater),
@@ -223,6 +223,13 @@ def _operator(name: str) -> Call:
         return operation(texts, in_tree, operands)
 
     return call
+
+
+def part(texts: Texts, name: str, x: Value) -> Value:
+    """The attribute `real` or `imag` of a number, or its conjugate."""
+    if x.dtype.kind != "c" and name != "imag":
+        return x
+    return texts.apply(ops.TABLE[name], x)
 
 
 def find(function: Any) -> Call | None:

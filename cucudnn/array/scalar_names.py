@@ -106,6 +106,11 @@ class Names:
         self.require(x, lambda v: v is value)
         return value
 
+    def unchanged(self, x: Static) -> None:
+        """Require the same object, or an equal text."""
+        value = x.value
+        self.require(x, lambda v: v is value or (type(v) is type(value) is str and v == value))
+
     def function(self, x: Static) -> FunctionType | None:
         """The Python function, whose code must be the same at later calls."""
         function = function_of(x.value)

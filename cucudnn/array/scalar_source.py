@@ -12,13 +12,13 @@ from typing import Any
 Definition = ast.FunctionDef | ast.Lambda
 
 
-class Refused(TypeError):
+class UncompilableError(TypeError):
     """Something that is not compiled to a scalar function. The text names file and line."""
 
 
-def refuse(code: CodeType, line: int, what: str) -> Refused:
+def refuse(code: CodeType, line: int, what: str) -> UncompilableError:
     """The error for a line of a function."""
-    return Refused(f"{code.co_filename}:{line}: {what}")
+    return UncompilableError(f"{code.co_filename}:{line}: {what}")
 
 
 def definition(function: FunctionType) -> Definition:
@@ -26,7 +26,7 @@ def definition(function: FunctionType) -> Definition:
 
     Raises
     ------
-    Refused
+    UncompilableError
         If the source is not there, is not the one that was compiled, or is one of several
         lambdas that cannot be told apart.
     """
@@ -108,8 +108,8 @@ def _innermost(found: list[Definition], code: CodeType) -> list[Definition]:
         d
         for d in found
         if isinstance(d, ast.Lambda)
-        and (d.body.lineno, d.body.col_offset) <= min(starts)  # type: ignore[type-var]
-        and max(ends) <= (d.body.end_lineno, d.body.end_col_offset)  # type: ignore[operator,type-var]
+        and (d.body.lineno, d.body.col_offset) <= min(starts)
+        and max(ends) <= (d.body.end_lineno, d.body.end_col_offset)
     ]
     starting = max(((d.body.lineno, d.body.col_offset) for d in inside), default=None)
     return [d for d in inside if (d.body.lineno, d.body.col_offset) == starting]

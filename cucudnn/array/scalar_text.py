@@ -61,6 +61,11 @@ def runtime(kind: Operand) -> DType:
     return kind if isinstance(kind, np.dtype) else _WEAK[kind]
 
 
+def tag(kind: Operand) -> tuple[bool, str]:
+    """What tells kinds apart: NumPy's dtypes are equal to Python's types."""
+    return is_weak(kind), runtime(kind).name
+
+
 def c_type(kind: Operand) -> str:
     """C++ type of a value."""
     return dtypes.value_type(runtime(kind))
@@ -71,7 +76,7 @@ def join(a: Operand, b: Operand) -> Operand:
     if a == b and is_weak(a) == is_weak(b):
         return a
     if is_weak(a) and is_weak(b):
-        return max(a, b, key=_ORDER.index)  # type: ignore[call-overload,no-any-return]
+        return max(a, b, key=_ORDER.index)
     return dtypes.promote(*(dtypes.bool_ if k is bool else k for k in (a, b)))
 
 
@@ -82,7 +87,7 @@ def kind_of(number: Any) -> Operand:
     return next(k for k in _ORDER if isinstance(number, k))
 
 
-# --- constants --------------------------------------------------------------------------------------
+# --- constants ------------------------------------------------------------------------------------
 
 
 def constant(number: Any, kind: Operand | None = None) -> Value:
@@ -138,7 +143,7 @@ def _py_number(value: float) -> str:
     return repr(float(value)) if math.isfinite(value) else f"float('{float(value)}')"
 
 
-# --- what the Python text calls -----------------------------------------------------------------------
+# --- what the Python text calls -------------------------------------------------------------------
 
 
 def _dtype_name(dtype: DType) -> str:
@@ -178,7 +183,7 @@ def in_numpy(op: Op, dtype: DType) -> Callable[..., Any]:
     return call
 
 
-# --- operations -----------------------------------------------------------------------------------------
+# --- operations -----------------------------------------------------------------------------------
 
 
 class Texts:
@@ -271,10 +276,11 @@ def _widened(op: Op, operands: tuple[Value, ...]) -> tuple[Value, ...]:
     weak = next(x for x in operands if is_weak(x.kind))
     if strong.dtype.kind not in "iu" or weak.kind is not int:
         return operands
-    if strong.dtype == dtypes.uint64:
-        if weak.constant is None or weak.constant < 0:
-            raise TypeError(f"{op.name}: uint64 with a signed integer that may be negative")
+    info = np.iinfo(strong.dtype)
+    if weak.constant is not None and info.min <= weak.constant <= info.max:
         return operands
+    if strong.dtype == dtypes.uint64:
+        raise TypeError(f"{op.name}: uint64 with a signed integer that may be negative")
     return tuple(Value(x.kind if x is weak else dtypes.int64, *_as_int64(x)) for x in operands)
 
 

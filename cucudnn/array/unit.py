@@ -1,49 +1,139 @@
 """Units of evaluation. Outside of one, what reads shared memory runs when it is recorded. Inside
-(`jit`), such reads wait and run together at the end, or before anything foreign can run."""
+(`jit`), such reads wait and run together at the end, or before anything foreign can run.
+
+And tracing: while a function of scalars is tried on operands that have no values yet.
+"""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 
-from ..graph.node import Node
+from ..graph.node import Node, pending_closure
 from ..lowering import evaluate as evaluation
+from ..lowering.device import get
+
+
+class ValueRead(BaseException):
+    """A value was read that is not there while tracing. No error: nobody's `except` gets it."""
 
 
 class _State(threading.local):
-    depth = 0
     waiting: list[Node] | None = None
+    tracing = False
+    reads = 0  # attempts to read a value while tracing
 
 
 _state = _State()
 
 
+class Unreadable(tuple[Node, ...]):
+    """The inputs of a node that stands for any value: whoever wants to compute it hears of it."""
+
+    __slots__ = ()
+
+    def __iter__(self) -> Iterator[Node]:
+        _state.reads += 1
+        raise ValueRead
+
+    def __bool__(self) -> bool:
+        return True
+
+
+def tracing() -> bool:
+    """True while a function is tried in this thread: what is recorded is seen by nobody else."""
+    return _state.tracing
+
+
+@contextmanager
+def traced() -> Iterator[Callable[[], bool]]:
+    """Try a function in this block; yields a function that says if a value was asked for."""
+    before, _state.tracing = _state.tracing, True
+    start = _state.reads
+    try:
+        yield lambda: _state.reads != start
+    finally:
+        _state.tracing = before
+
+
 def run_or_defer(node: Node) -> None:
     """Evaluate a node now, or at the end of the unit that is open in this thread."""
+    if _state.tracing and _needs_unreadable(node):
+        return
     if _state.waiting is None:
         evaluation.evaluate([node])
     else:
         _state.waiting.append(node)
 
 
+def _needs_unreadable(node: Node) -> bool:
+    try:
+        pending_closure([node])
+    except ValueRead:
+        _state.reads -= 1
+        return True
+    return False
+
+
+def is_open() -> bool:
+    """True inside of a unit."""
+    return _state.waiting is not None
+
+
+def is_waiting() -> bool:
+    """True if reads wait in this thread."""
+    return bool(_state.waiting)
+
+
 def settle() -> None:
     """Run what waits: a value is being read, or others are about to see or change memory."""
-    if _state.waiting:
-        waiting, _state.waiting = _state.waiting, []
-        evaluation.evaluate(waiting)
+    if _state.waiting and not _state.tracing:
+        _run(_state.waiting, [])
+        _state.waiting = []
 
 
 @contextmanager
-def opened() -> Iterator[bool]:
-    """Open a unit; yields whether it is the outermost."""
-    outermost = _state.waiting is None
-    if outermost:
-        _state.waiting = []
+def opened() -> Iterator[list[Node]]:
+    """Open a unit. Nodes that are put in the list are evaluated with what waits, at the end."""
+    results: list[Node] = []
+    if _state.waiting is not None:
+        yield results  # a part of the unit that is open
+        return
+    _state.waiting = []
     try:
-        yield outermost
-    finally:
-        if outermost:
-            waiting, _state.waiting = _state.waiting or [], None
-            # what a failed call has recorded of shared memory still runs in its place
-            evaluation.evaluate(waiting)
+        yield results
+    except BaseException:
+        # what a failed call has recorded of shared memory still runs in its place
+        with suppress(Exception):  # raised again where it is read
+            _close(results)
+        raise
+    _close(results)
+
+
+def _close(results: list[Node]) -> None:
+    """Run what waits, together with the results. What fails of the results alone raises where it
+    is read, as without a unit."""
+    waiting, _state.waiting = _state.waiting or [], None
+    try:
+        _run(waiting, results)
+    except Exception:
+        if not results:
+            raise
+        _run(waiting, [])
+
+
+def _run(waiting: list[Node], results: list[Node]) -> None:
+    """Run the results, and the waiting reads that something besides them can reach: only these are
+    stored. What nothing reaches may have lost its operands to a write."""
+    with ExitStack() as stack:
+        for name in dict.fromkeys(n.device for n in waiting):
+            stack.enter_context(get(name).lock)
+        evaluation.evaluate([*_still_read(waiting, set(results)), *results])
+
+
+def _still_read(waiting: list[Node], results: set[Node]) -> list[Node]:
+    devices = dict.fromkeys(n.device for n in waiting)
+    live = [n for d in devices for n in evaluation.live_pending(d) if n not in results]
+    reached = set(pending_closure(live))
+    return [n for n in waiting if n in reached]

@@ -126,9 +126,7 @@ def _through_float16(operands: tuple[Operand, ...]) -> tuple[tuple[Operand, ...]
     if bfloat16 not in halves:
         return operands, float16
     stand_in = float16 if len(halves) == 1 else float32
-    replaced = tuple(
-        stand_in if isinstance(d, np.dtype) and is_half(d) else d for d in operands
-    )
+    replaced = tuple(stand_in if isinstance(d, np.dtype) and is_half(d) else d for d in operands)
     return replaced, bfloat16
 
 

@@ -12,7 +12,7 @@ from .dtypes import DType
 from .ops import Kind, Op
 from .shapes import Shape, Strides, size
 
-_next = count().__next__
+tick = count().__next__  # numbers in record order, of nodes and of what else is recorded
 
 
 class Node:
@@ -84,7 +84,7 @@ class Node:
         self.attrs = attrs
         self.data = data
         self.line = line
-        self.seq = _next()
+        self.seq = tick()
         self.needed = 0
         self.shared = False
         self.lent: list[Any] | None = None
@@ -131,8 +131,10 @@ class Storage:
 
 
 def store(node: Node, data: Any) -> None:
-    """Give a pending node its memory; what it was computed from is let go."""
-    node.data = data
+    """Give a pending node its memory; what it was computed from is let go. If it has memory
+    already, which others may have been given since, it keeps that."""
+    if node.data is None:
+        node.data = data
     node.inputs = ()
 
 
@@ -149,8 +151,9 @@ def base_of(node: Node) -> Node:
     return node
 
 
-def pending_closure(roots: Iterable[Node]) -> list[Node]:
-    """Every pending node that the roots need, in record order. Without recursion."""
+def pending_closure(roots: Iterable[Node], since: int = -1) -> list[Node]:
+    """Every pending node that the roots need and that was made after a number, in record order.
+    Without recursion."""
     seen: set[int] = set()
     found: list[Node] = []
     stack = [n for n in roots if n.data is None]
@@ -163,7 +166,7 @@ def pending_closure(roots: Iterable[Node]) -> list[Node]:
         inputs = node.inputs
         assert inputs is not None, f"{node} was reached after an in-place write"
         for child in inputs:
-            if child.data is None and child.seq not in seen:
+            if child.data is None and child.seq > since and child.seq not in seen:
                 stack.append(child)
     found.sort(key=lambda n: n.seq)
     return found

@@ -126,9 +126,7 @@ def _transcendental(
     )
 
 
-def _keeps_integers(
-    ufunc: np.ufunc, operands: tuple[Operand, ...]
-) -> tuple[DType, ...]:
+def _keeps_integers(ufunc: np.ufunc, operands: tuple[Operand, ...]) -> tuple[DType, ...]:
     """Rounding returns integers and booleans as they are."""
     (d,) = operands
     if isinstance(d, np.dtype) and d.kind in "iub":
@@ -233,7 +231,7 @@ floor, ceil, trunc = (
     )
 )
 round_ = elementwise(
-    "round", 1, "numeric", "Nearest integer, halves to even.", ufunc="rint",
+    "round", 1, "numeric", "Nearest integer, halves to even.", reference=np.round,
     result=partial(_keeps_integers, np.rint),
 )  # fmt: skip
 
@@ -298,7 +296,6 @@ bitwise_right_shift = elementwise(
 real = elementwise("real", 1, "numeric", "Real part.", result=_part, reference=np.real)
 imag = elementwise("imag", 1, "numeric", "Imaginary part.", result=_part, reference=np.imag)
 conj = elementwise("conj", 1, "numeric", "Complex conjugate.", ufunc="conjugate")
-
 
 
 def _complex_of(operands: tuple[Operand, ...]) -> tuple[DType, ...]:
@@ -460,4 +457,5 @@ update = _add(Op("update", 2, Kind.UPDATE, summary="The operand with a region ov
 matmul = _add(Op("matmul", 2, Kind.LIBRARY, "numeric", reference=np.matmul, summary="Product."))
 # attrs: (stride, padding, dilation, groups)
 conv2d = _add(Op("conv2d", 2, Kind.LIBRARY, "floating-point", summary="2-D cross-correlation."))
-# attrs: (name of a user's op, axis)
+# attrs: (the user's op of two operands, axis). inputs: (x,) or (x, first), of which first is 0-d
+scan = _add(Op("scan", 1, Kind.LIBRARY, summary="Prefixes combined by a user's function."))

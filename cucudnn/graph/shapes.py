@@ -62,9 +62,7 @@ def k_strides(shape: Shape, operands: Sequence[Strides], itemsize: int) -> Strid
     ndim = len(shape)
     if ndim < 2:
         return c_strides(shape, itemsize)
-    columns = [
-        tuple(0 if shape[a] == 1 else abs(s[a]) for s in operands) for a in range(ndim)
-    ]
+    columns = [tuple(0 if shape[a] == 1 else abs(s[a]) for s in operands) for a in range(ndim)]
     order = [ndim - 1]  # axes from the smallest stride to the biggest
     for axis in range(ndim - 2, -1, -1):
         place = len(order)

@@ -214,9 +214,7 @@ class CudaDevice(Device):
 
     def duplicate(self, buffer: Buffer, node: Node) -> Buffer:
         target = self.allocate(node.nbytes)
-        self._bytes(target)[...] = _array(
-            buffer, 0, (node.nbytes,), (1,), np.dtype(np.uint8)
-        )
+        self._bytes(target)[...] = _array(buffer, 0, (node.nbytes,), (1,), np.dtype(np.uint8))
         return target
 
     def library(self) -> Any:

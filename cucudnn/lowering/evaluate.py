@@ -7,14 +7,13 @@ place.
 
 from __future__ import annotations
 
-import sys
 import weakref
-from collections import Counter
 from collections.abc import Iterable, Sequence
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from ..graph import ops
-from ..graph.node import Node, Storage, base_of, pending_closure, store
+from ..graph.node import Node, Storage, base_of, pending_closure, store, tick
 from ..graph.ops import Kind
 from ..settings import current
 from . import plan as plans
@@ -45,27 +44,39 @@ statistics = Statistics()
 
 
 class Log:
-    """The storages of a device, in record order, by weak references."""
+    """The storages of a device by weak references, in the order in which they were made or
+    written, each with its number."""
 
     def __init__(self) -> None:
-        self.entries: list[weakref.ref[Storage]] = []
+        self.entries: list[tuple[int, weakref.ref[Storage]]] = []
         self.prune_at = 1024
         self.recorded = 0  # since pending nodes were counted
         self.made = 0  # bytes made since the kept bytes were summed
+        self.running = 0  # evaluations that are under way, one inside the other
+        self.nested = False  # one has run inside of the one that is under way
 
-    def alive(self) -> list[Storage]:
-        """The storages that are alive; forgets the others."""
-        entries = self.entries
-        count = len(entries)
-        found = [(r, s) for r in entries[:count] if (s := r()) is not None]
-        entries[:count] = [r for r, _ in found]
-        self.prune_at = 2 * len(found) + 1024
-        return [s for _, s in found]
+    def alive(self, since: int = -1) -> list[Storage]:
+        """The storages that are alive and were made or written after a number, newest first."""
+        found: dict[Storage, None] = {}
+        entries = self.entries  # pruning puts another list there
+        for i in range(len(entries) - 1, -1, -1):
+            number, reference = entries[i]
+            if number <= since:
+                break
+            storage = reference()
+            if storage is not None:
+                found[storage] = None
+        return list(found)
 
     def add(self, storage: Storage) -> None:
-        self.entries.append(weakref.ref(storage))
+        """Note that a storage was made or written. With the recording lock held."""
+        self.entries.append((tick(), weakref.ref(storage)))
+        self.recorded += 1
         if len(self.entries) > self.prune_at:
-            self.alive()
+            last = {r: n for n, r in self.entries if r() is not None}
+            self.entries = [(n, r) for r, n in last.items()]
+            self.entries.sort(key=itemgetter(0))
+            self.prune_at = 2 * len(self.entries) + 1024
 
 
 _logs: dict[str, Log] = {}
@@ -82,9 +93,9 @@ def active_devices() -> tuple[str, ...]:
     return tuple(_logs)
 
 
-def live_pending(device: str) -> list[Node]:
-    """The pending nodes that storages hold."""
-    return [n for s in log(device).alive() if (n := s.node) is not None and n.data is None]
+def live_pending(device: str, since: int = -1) -> list[Node]:
+    """The pending nodes that storages hold, and that were recorded after a number."""
+    return [n for s in log(device).alive(since) if (n := s.node).data is None]
 
 
 def sinks(device: str) -> list[Node]:
@@ -112,7 +123,9 @@ def flush(device: str, reason: str = "flush") -> None:
 def keep_budget(device: str) -> None:
     """Start an evaluation if too much is pending. Called before an operation is recorded, so a
     statement is never left half done."""
-    book, settings = log(device), current()
+    book, settings = _logs.get(device) or log(device), current()
+    if book.recorded < settings.pending_nodes and book.made < SMALL:
+        return
     if book.recorded >= settings.pending_nodes:
         book.recorded = len(pending_closure(live_pending(device)))
         if book.recorded >= settings.pending_nodes:
@@ -161,8 +174,8 @@ def _decide_writes(
             in_place[base] = node
         elif not is_lent(base):
             questions[base] = node
-    if not questions or _nobody_else(nodes, questions, asked):
-        in_place.update(questions)
+    if not questions or log(device.name).running > 1:
+        # what is under way may be about to read any of this memory
         return Writes(in_place, set())
     first: set[Node] = set()
     stored = asked.union(n for n in nodes if n.op.kind is Kind.UPDATE)
@@ -183,34 +196,16 @@ def is_lent(node: Node) -> bool:
     return bool(node.lent)
 
 
-def _nobody_else(nodes: Sequence[Node], bases: dict[Node, Node], asked: set[Node]) -> bool:
-    """True if reference counts show that only these nodes reach the bases. It may only save the
-    search below: False means "search"."""
-    inside = Counter(c for n in nodes for c in n.inputs or ())
-    touched: set[Node] = set()
-    for node in nodes:  # in record order, so operands come first
-        if any(c in bases or c in touched for c in node.inputs or ()):
-            if node in asked or node.op.kind is Kind.UPDATE:
-                continue  # it will be stored
-            touched.add(node)
-    # references: the argument of getrefcount, the loop's variable, `inside`, `touched` or
-    # `bases`, and for what is pending the list of nodes
-    for node in touched:
-        if sys.getrefcount(node) > 5 + inside[node]:
-            return False
-    listed = set(nodes)
-    return all(sys.getrefcount(b) <= 4 + 2 * (b in listed) + inside[b] for b in bases)
-
-
 def _outside_readers(
     device: Device, bases: dict[Node, Node], stored: set[Node]
 ) -> dict[Node, set[Node]]:
     """For each base the live pending arrays that need it, other than through what this evaluation
-    stores."""
+    stores. They were recorded after the base, so older ones cost nothing."""
     readers: dict[Node, set[Node]] = {b: set() for b in bases}
     needs: dict[Node, frozenset[Node]] = {}
-    candidates = [n for n in live_pending(device.name) if n not in stored]
-    for node in pending_closure(candidates):
+    since = min(b.seq for b in bases)
+    candidates = [n for n in live_pending(device.name, since) if n not in stored]
+    for node in pending_closure(candidates, since):
         found: set[Node] = set()
         for child in node.inputs or ():
             if child in bases:
@@ -302,24 +297,31 @@ def evaluate(nodes: Iterable[Node]) -> None:
 
 
 def _evaluate(device: Device, roots: list[Node]) -> None:
+    """Evaluate nodes of one device. A finaliser or a signal handler may read arrays in the middle
+    of it: then that evaluation writes into copies, and this one looks again at what is pending."""
+    book = log(device.name)
+    book.running += 1
     failed: set[Node] = set()
-    while True:
-        writes, nodes, asked = _settle(device, roots, failed)
-        if not nodes:
-            return
-        also = asked.difference(roots)
-        try:
-            _run_planned(device, nodes, asked, writes.in_place)
-        except Exception:
-            extra = {n for n in also if n.data is None}
-            if not extra or extra <= failed:
-                raise
-            failed |= extra  # they fail where they are read; the write goes to a copy
-            continue
-        return
+    also: set[Node] = set()
+    try:
+        while True:
+            book.nested = False
+            try:
+                writes, nodes, asked = settle(device, roots, failed)
+                also = asked.difference(roots)
+                if not nodes or _run_planned(device, nodes, asked, writes.in_place):
+                    return
+            except Exception:
+                extra = {n for n in also if n.data is None}
+                if not book.nested and (not extra or extra <= failed):
+                    raise
+                failed |= extra  # they fail where they are read; the write goes to a copy
+    finally:
+        book.running -= 1
+        book.nested = True
 
 
-def _settle(
+def settle(
     device: Device, roots: list[Node], failed: set[Node]
 ) -> tuple[Writes, list[Node], set[Node]]:
     """The pending nodes and which of them are asked for, once the writes are decided."""
@@ -341,7 +343,8 @@ def _settle(
 
 def _run_planned(
     device: Device, nodes: list[Node], asked: set[Node], in_place: dict[Node, Node]
-) -> None:
+) -> bool:
+    """Plan and run; False if another evaluation came between."""
     signature, order, slots = _signature(nodes, asked, in_place)
     cache = _plans.get(device.name)
     if cache is None:
@@ -350,19 +353,25 @@ def _run_planned(
     if found is None:
         groups = partition(nodes, asked, in_place)
         found = plans.build(groups, slots, device, in_place)
-        cache.put(signature, found)
     kernels = [(s.program, s.launch) for s in found.steps if isinstance(s, KernelStep)]
     device.prepare(kernels)
+    if log(device.name).nested:
+        return False
+    cache.put(signature, found)
     nodes.clear()
     asked.clear()
     in_place.clear()
     slots.clear()
-    run(found, order, device)
+    return run(found, order, device)
 
 
-def run(plan: Plan, order: list[Any], device: Device) -> None:
-    """Run the steps. `order` holds the nodes by slot, and lets go of each when it is done with."""
+def run(plan: Plan, order: list[Any], device: Device) -> bool:
+    """Run the steps. `order` holds the nodes by slot, and lets go of each when it is done with.
+    Returns False as soon as another evaluation has come between."""
+    book = log(device.name)
     for step, released in zip(plan.steps, plan.releases, strict=True):
+        if book.nested:
+            return False
         try:
             if isinstance(step, KernelStep):
                 _run_kernel(step, order, device)
@@ -378,6 +387,7 @@ def run(plan: Plan, order: list[Any], device: Device) -> None:
         statistics.operations += len(step.nodes)
         for slot in released:
             order[slot] = None
+    return True
 
 
 def _worth_storing(node: Node) -> bool:
@@ -419,6 +429,8 @@ def _run_write(
         ready.run()
         return
     function, operands = ready.function, ready.arguments
+    if new.data is not None:
+        return  # an evaluation that came in between has computed it
     # Buffer and graph must agree whenever Ctrl-C comes. Between the next line and the start of
     # the function there is no point at which Python looks for signals.
     new.data, new.inputs, old.data, old.inputs = data, (), None, None

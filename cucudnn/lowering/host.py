@@ -328,4 +328,3 @@ class HostDevice(Device):
 
     def release_memory(self) -> None:
         memory.release_pool()
-

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..graph.node import Node
+from .host_scan import scan as scan
 
 Array = np.ndarray[Any, Any]
 

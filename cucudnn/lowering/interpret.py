@@ -117,7 +117,7 @@ def line(
     if op is ops.real or op is ops.imag:
         return operands[0].real if op is ops.real else np.imag(operands[0])
     assert op.reference is not None
-    if dtypes.is_half(source):
+    if dtypes.is_half(source) and op is not ops.nextafter:  # the next among the halves
         wide = [x.astype(np.float32) for x in operands]
         return np.asarray(op.reference(*wide)).astype(dtype)
     if op in (ops.floor, ops.ceil, ops.trunc, ops.round_) and source.kind in "biu":
@@ -133,7 +133,21 @@ def _cast(x: Any, dtype: DType) -> Any:
         return x.astype(np.bool_)
     if x.dtype.kind == "c" and dtype.kind != "c":
         x = x.real
+    if dtype in _THROUGH_INT64 and x.dtype.kind not in "biu":
+        return _unsigned(x.astype(dtypes.computed(x.dtype)), dtype)
     return x.astype(dtype)
+
+
+# What NumPy makes of floats beyond these depends on the processor; scalar.h says why int64.
+_THROUGH_INT64 = (dtypes.uint32, dtypes.uint64)
+
+
+def _unsigned(x: Array, dtype: DType) -> Array:
+    if dtype == dtypes.uint32:
+        return x.astype(np.int64).astype(np.uint32)
+    half = x.dtype.type(2.0**63)
+    low, high = x.astype(np.int64), (x - half).astype(np.int64)
+    return np.where(x < half, low, high ^ np.int64(-(2**63))).view(np.uint64)
 
 
 # --- reductions -----------------------------------------------------------------------------------
@@ -156,7 +170,11 @@ def _reduce(
             lines.run(kernel.head + kernel.body)
             for output, array in zip(kernel.outputs, outputs, strict=True):
                 if output.inner:
-                    np.copyto(array[(*rows, *piece, Ellipsis)], lines.values[output.value], casting="unsafe")
+                    np.copyto(
+                        array[(*rows, *piece, Ellipsis)],
+                        lines.values[output.value],
+                        casting="unsafe",
+                    )
             shape = tuple(s.stop - s.start for s in rows + piece)
             count = int(np.prod(shape[kernel.kept :], dtype=np.int64))
             for part, reduction in zip(parts, kernel.reductions, strict=True):
@@ -240,16 +258,12 @@ def _fold(reduction: Reduction, chunk: Array, elementary: Elementary) -> Array:
     acc = chunk[..., :LANES].copy()
     for start in range(LANES, count, LANES):
         n = min(LANES, count - start)
-        acc[..., :n] = _combine(
-            reduction, acc[..., :n], chunk[..., start : start + n], elementary
-        )
+        acc[..., :n] = _combine(reduction, acc[..., :n], chunk[..., start : start + n], elementary)
     present, width = min(count, LANES), LANES // 2
     while width:
         n = present - width
         if n > 0:
-            acc[..., :n] = _combine(
-                reduction, acc[..., :n], acc[..., width:present], elementary
-            )
+            acc[..., :n] = _combine(reduction, acc[..., :n], acc[..., width:present], elementary)
             present = width
         width //= 2
     return acc[..., 0]

@@ -206,8 +206,7 @@ def build(group: Group, device: str) -> Bound:
     reduced, reduced_axes = _collapse(group.reduced, places, len(group.kept))
     axes = kept_axes + reduced_axes
     strides = tuple(
-        tuple(p.strides[a] // size for a in axes)
-        for p, size in zip(places, itemsizes, strict=True)
+        tuple(p.strides[a] // size for a in axes) for p, size in zip(places, itemsizes, strict=True)
     )
     launch = Launch(kept + reduced, strides, tuple(p.offset for p in places))
     count = len(builder.arguments)
@@ -270,9 +269,7 @@ def _output(builder: _Builder, node: Node, place: Place) -> tuple[Node, Place, i
     return node, place, builder.read(source, at)
 
 
-def _collapse(
-    extents: Shape, places: Sequence[Place], first: int
-) -> tuple[Shape, tuple[int, ...]]:
+def _collapse(extents: Shape, places: Sequence[Place], first: int) -> tuple[Shape, tuple[int, ...]]:
     """Merge neighbouring axes that every place walks as one. Returns extents, and for each the
     axis whose strides it has."""
     result: list[tuple[int, int]] = []
@@ -387,9 +384,16 @@ def _vector(
     if not memory or any(s[-1] != 1 for s, *_ in memory):
         return 1
     if kept:
+        # a thread has 16 lanes of each of its columns in registers, so 8 bytes, and there are at
+        # least two threads side by side
         last = launch.extents[kept - 1]
-        width = 4 if last > 4 else 2  # at least two threads side by side
-        return width if last % width == 0 and _aligned(memory, width) else 1
+        largest, width = max(size for _, size, *_ in memory), 4
+        while width > 1:
+            fits = width * largest <= 8 and 2 * width <= last and last % width == 0
+            if fits and _aligned(memory, width):
+                break
+            width //= 2
+        return width
     if builder.reductions:  # a thread carries four lanes
         return 4 if _aligned(memory, 4) else 1
     # one-byte elements: at most four, since compilers up to CUDA 13.0 get eight wrong on sm_90

@@ -293,11 +293,6 @@ def not_a_kernel(walk: Walk, group: Group, node: Node) -> bool:
     return not group.is_kernel
 
 
-def is_stored(walk: Walk, group: Group, node: Node) -> bool:
-    """Only elementwise nodes, reductions and indices are computed inside a group."""
-    return node.op.kind not in (Kind.ELEMENTWISE, Kind.REDUCTION) and node.op is not ops.iota
-
-
 def row_differs(walk: Walk, group: Group, node: Node) -> bool:
     """A reduction joins whole and once: as epilogue, or beside reductions of its extents."""
     if node.op.kind is not Kind.REDUCTION:
@@ -394,7 +389,6 @@ def no_map_tells(walk: Walk, group: Group, node: Node) -> bool:
 
 PREDICATES: tuple[Predicate, ...] = (
     not_a_kernel,
-    is_stored,
     row_differs,
     goes_back,
     repeats_across_broadcast,
@@ -599,9 +593,7 @@ def _can_store(walk: Walk, group: Group, node: Node, readers: list[Group]) -> bo
     return fits and not any(live(g) is not group and reaches(g, group) for g in others)
 
 
-def partition(
-    nodes: Sequence[Node], asked: set[Node], in_place: dict[Node, Node]
-) -> list[Group]:
+def partition(nodes: Sequence[Node], asked: set[Node], in_place: dict[Node, Node]) -> list[Group]:
     """Groups of the pending nodes, in an order in which they can run.
 
     Parameters

@@ -450,9 +450,7 @@ def _store_inner(w: Writer, kernel: Kernel, axes: range) -> None:
 def _chunk(w: Writer, kernel: Kernel) -> None:
     """A warp's work on one chunk, as a lambda: full chunks have no tests of their end."""
     reduced, last = range(kernel.kept, kernel.rank), kernel.rank - 1
-    totals = ", ".join(
-        f"{dialect.tree_type(r)}& total{k}" for k, r in enumerate(kernel.reductions)
-    )
+    totals = ", ".join(f"{dialect.tree_type(r)}& total{k}" for k, r in enumerate(kernel.reductions))
     vector = kernel.vector >= 4 and len(reduced) == 1
     loads = [
         kernel.values[i].index
@@ -568,8 +566,12 @@ def _column(w: Writer, kernel: Kernel) -> None:
             w(f"if (inside && y == 0) for (int c = 0; c < {v}; ++c) "
               f"tree{k}[c].push(shared{k}.v()[x * {v} + c]);")  # fmt: skip
             w("__syncthreads();")
-    with w.block("const auto finish = [&](int c, " + ", ".join(
-        f"{dialect.tree_type(r)} total{k}" for k, r in enumerate(kernel.reductions)) + ")", "};"):
+    with w.block(
+        "const auto finish = [&](int c, "
+        + ", ".join(f"{dialect.tree_type(r)} total{k}" for k, r in enumerate(kernel.reductions))
+        + ")",
+        "};",
+    ):
         _column_tail(w, kernel, last_kept)
     totals = ", ".join(f"tree{k}[c].total()" for k in range(len(kernel.reductions)))
     finish = f"for (int c = 0; c < {v}; ++c) finish(c, {totals});"
@@ -588,8 +590,11 @@ def _column(w: Writer, kernel: Kernel) -> None:
             w(f"xp_tree<R{k}, {dialect.tree_type(r)}, 32> whole{k};")
             w(f"for (int i = 0; i < parts; ++i) whole{k}.push("
               f"xp_volatile(partial{k} + ((idx)block * parts + i) * {wide} + x * {v} + c));")  # fmt: skip
-        w("finish(c, " + ", ".join(
-            f"whole{k}.total()" for k in range(len(kernel.reductions))) + ");")
+        w(
+            "finish(c, "
+            + ", ".join(f"whole{k}.total()" for k in range(len(kernel.reductions)))
+            + ");"
+        )
 
 
 def _row_of_columns(w: Writer, kernel: Kernel, reduced: range) -> None:
@@ -649,18 +654,24 @@ def _beside(kernel: Kernel, i: int, axes: range, last_kept: int) -> str:
 def _fold_columns(w: Writer, k: int, v: int, columns: int, deep: int, each: int) -> None:
     """Fold the lanes of each column in halves: first a thread's own, then across threads."""
     shared = f"shared{k}.v()"
-    with w.block(f"for (int d = {each // 2}; d; d /= 2)"):
-        w(f"for (int i = 0; i < d; ++i) if (y + {deep} * (i + d) < present) "
-          f"for (int c = 0; c < {v}; ++c) "
-          f"lane{k}[i][c] = R{k}::step(lane{k}[i][c], lane{k}[i + d][c]);")  # fmt: skip
-    w.lines.insert(len(w.lines) - 2, "  " * w.depth + "#pragma unroll")
+    for d in _halves(each):
+        w("#pragma unroll")
+        with w.block(f"for (int i = 0; i < {d}; ++i)"):
+            w(f"if (y + {deep} * (i + {d}) < present)", "#pragma unroll")
+            w(f"  for (int c = 0; c < {v}; ++c) "
+              f"lane{k}[i][c] = R{k}::step(lane{k}[i][c], lane{k}[i + {d}][c]);")  # fmt: skip
     at = f"threadIdx.x * {v} + c"
     w(f"if (inside) for (int c = 0; c < {v}; ++c) {shared}[{at}] = lane{k}[0][c];")
-    with w.block(f"for (int d = {min(deep, 128) // 2}; d; d /= 2)"):
+    for d in _halves(min(deep, 128)):
         w("__syncthreads();")
-        w(f"if (inside && y < d && y + d < present) for (int c = 0; c < {v}; ++c) "
-          f"{shared}[{at}] = R{k}::step({shared}[{at}], {shared}[{at} + d * {columns * v}]);")  # fmt: skip
+        w(f"if (inside && y < {d} && y + {d} < present) for (int c = 0; c < {v}; ++c)")
+        w(f"  {shared}[{at}] = R{k}::step({shared}[{at}], {shared}[{at} + {d * columns * v}]);")
     w("__syncthreads();")
+
+
+def _halves(n: int) -> list[int]:
+    """n/2, n/4, ... 1."""
+    return [n >> i for i in range(1, n.bit_length())]
 
 
 def _column_tail(w: Writer, kernel: Kernel, last_kept: int) -> None:

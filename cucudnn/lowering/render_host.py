@@ -160,7 +160,7 @@ def _values(
 
 def _map(w: Writer, kernel: Kernel) -> None:
     last = kernel.rank - 1
-    with w.block('XP_EXPORT void kernel(const int64_t* w, int64_t begin, int64_t end)'):
+    with w.block("XP_EXPORT void kernel(const int64_t* w, int64_t begin, int64_t end)"):
         _decode(w, kernel)
         if kernel.rank == 0:
             _values(w, kernel, kernel.body, "p", -1, "0")
@@ -212,7 +212,7 @@ def _row(w: Writer, kernel: Kernel) -> None:
     of the innermost axis, then combined."""
     kept = range(kernel.kept)
     size = 32 if kernel.short else 1024
-    with w.block('XP_EXPORT void kernel(const int64_t* w, int64_t begin, int64_t end)'):
+    with w.block("XP_EXPORT void kernel(const int64_t* w, int64_t begin, int64_t end)"):
         _decode(w, kernel)
         _shares(w, kernel)
         for k, r in enumerate(kernel.reductions):
@@ -322,7 +322,7 @@ def _column(w: Writer, kernel: Kernel) -> None:
     last_kept = kernel.kept - 1
     reduced = range(kernel.kept, kernel.rank)
     lanes = "1" if kernel.short else "XP_LANES"
-    with w.block('XP_EXPORT void kernel(const int64_t* w, int64_t begin, int64_t end)'):
+    with w.block("XP_EXPORT void kernel(const int64_t* w, int64_t begin, int64_t end)"):
         _decode(w, kernel)
         _shares(w, kernel)
         w(f"const int64_t blocks = (n{last_kept} + XP_COLUMNS - 1) / XP_COLUMNS;")
@@ -415,7 +415,7 @@ def _column_tail(w: Writer, kernel: Kernel, axis: int) -> None:
 def _finish(w: Writer, kernel: Kernel) -> None:
     """Combine the parts of each kept index."""
     w("")
-    with w.block('XP_EXPORT void finish(const int64_t* w, int64_t begin, int64_t end)'):
+    with w.block("XP_EXPORT void finish(const int64_t* w, int64_t begin, int64_t end)"):
         _decode(w, kernel)
         _shares(w, kernel)
         with w.block("for (int64_t row = begin; row < end; ++row)"):

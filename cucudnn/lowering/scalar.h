@@ -206,8 +206,9 @@ template <class To, class From> XP_FN To xp_cast_real(From x) {
   if constexpr (XP_BOOL(To)) return x != From(0);
   else if constexpr (XP_FLOATING(From) && XP_INTEGER(To)) {
     if constexpr (sizeof(To) < 4) return To(int32_t(x));
-    else if constexpr (sizeof(To) == 4 && !XP_SIGNED(To)) return To(int64_t(x));
-    else return To(x);
+    else if constexpr (XP_SIGNED(To)) return To(x);
+    else if constexpr (sizeof(To) == 4) return To(int64_t(x));
+    else return x < From(0x1p63) ? To(int64_t(x)) : To(int64_t(x - From(0x1p63))) ^ To(1) << 63;
   } else return To(x);
 }
 template <class To, class From> XP_FN To xp_cast(From x) {
@@ -1670,8 +1671,9 @@ XP_C64_AS_C128(xp_cos)
 XP_FN xp_c128 xp_tan(xp_c128 z) { return xp_turn_back(xp_tanh(xp_turn(z))); }
 XP_C64_AS_C128(xp_tan)
 
-//! xp_asin_acos_complex : xp_complex_core xp_sqrt xp_atan2 xp_asinh_real
-// Kahan's formulas by sqrt(1 - z) and sqrt(1 + z).
+//! xp_asin_acos_complex : xp_complex_core xp_sqrt xp_atan2 xp_asinh_real xp_log_abs
+// Kahan's formulas by sqrt(1 - z) and sqrt(1 + z), whose products would overflow for the largest z:
+// there 1 is nothing beside z.
 XP_FN xp_c128 xp_asin(xp_c128 z) {
   double x = z.re, y = z.im, a = xp_fabs(x), b = xp_fabs(y);
   if (a == XP_INF || b == XP_INF) {
@@ -1679,6 +1681,8 @@ XP_FN xp_c128 xp_asin(xp_c128 z) {
     return {re, xp_copysign(XP_INF, y)};
   }
   if (x != x || y != y) return {x == 0 ? x : XP_NAN, XP_NAN};
+  if (a > 0x1p1000 || b > 0x1p1000)
+    return {xp_atan2(x, b), xp_copysign(xp_log_abs(x, y) + XP_LN2, y)};
   xp_c128 p = xp_sqrt(xp_c128{1.0 - x, -y}), q = xp_sqrt(xp_c128{1.0 + x, y});
   double re = xp_atan2(x, p.re * q.re - p.im * q.im);
   return {re, xp_copysign(xp_asinh(p.re * q.im - p.im * q.re), y)};
@@ -1687,6 +1691,8 @@ XP_FN xp_c128 xp_acos(xp_c128 z) {
   double x = z.re, y = z.im, a = xp_fabs(x), b = xp_fabs(y);
   if (a == XP_INF || b == XP_INF) return {xp_atan2(b, x), xp_copysign(XP_INF, -y)};
   if (x != x || y != y) return {x == 0 ? XP_HALF_PI : XP_NAN, XP_NAN};
+  if (a > 0x1p1000 || b > 0x1p1000)
+    return {xp_atan2(b, x), xp_copysign(xp_log_abs(x, y) + XP_LN2, -y)};
   xp_c128 p = xp_sqrt(xp_c128{1.0 - x, -y}), q = xp_sqrt(xp_c128{1.0 + x, y});
   double im = xp_asinh(q.re * p.im - q.im * p.re);
   return {2.0 * xp_atan2(p.re, q.re), xp_copysign(im, -y)};
@@ -1728,8 +1734,9 @@ XP_FN xp_c128 xp_atan(xp_c128 z) { return xp_turn_back(xp_atanh(xp_turn(z))); }
 XP_C64_AS_C128(xp_atan)
 
 //! xp_pow : xp_core xp_pow_real xp_multiply xp_reciprocal xp_divide xp_exp xp_log
-// Integers: by squaring; wraps. A negative exponent is an error before any kernel runs.
+// Integers: by squaring; wraps. Negative powers are cut toward zero, as quotients are.
 template <class T> XP_FN T xp_pow(T a, T b) {
+  if (b < 0) return a == 1 || (a == T(-1) && !(b & 1)) ? T(1) : a == T(-1) ? T(-1) : T(0);
   T r = 1;
   for (; b > 0; b = T(b >> 1)) {
     r = b & 1 ? xp_multiply(r, a) : r;

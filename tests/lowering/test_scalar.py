@@ -714,6 +714,7 @@ def test_whole_text_compiles_with_nvrtc() -> None:
     for half in ("half", "bfloat"):
         lines.append(f"*(xp_{half} *)o = xp_to_{half}(xp_load(*(const xp_{half} *)a));")
         lines.append(f"*(xp_{half} *)o = xp_to_{half}(*(const double *)a);")
+    lines.append("*(float *)o = xp_round_half(xp_round_bfloat(*(const float *)a));")
     lines.append("*(uint64_t *)o = xp_philox(*(const uint64_t *)a, 1);")
     body = "\n".join(f"if (which == {i}) {{ {line} }}" for i, line in enumerate(lines))
     text = scalar.prelude(scalar.sections(), "cuda")

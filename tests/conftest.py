@@ -1,0 +1,39 @@
+"""What tests share: devices, ways to run, and the profiles of Hypothesis."""
+
+import os
+
+import pytest
+from hypothesis import settings
+
+import cucudnn as xp
+from cucudnn.lowering.device import cuda_problem
+
+settings.register_profile("dev", deadline=None)
+settings.register_profile("ci", deadline=None, derandomize=True, max_examples=25)
+settings.register_profile("thorough", deadline=None, max_examples=2000)
+settings.load_profile(
+    os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "dev")
+)
+
+NO_CUDA = cuda_problem()
+WAYS = {
+    "auto": {"compile": "auto"},
+    "always": {"compile": "always"},
+    "unfused": {"fuse": False},
+}
+
+
+@pytest.fixture(
+    params=["cpu", pytest.param("cuda:0", marks=pytest.mark.cuda)] if not NO_CUDA else ["cpu"]
+)
+def device(request):
+    """The name of each device in turn, which is the default device during the test."""
+    with xp.config(device=request.param):
+        yield request.param
+
+
+@pytest.fixture(params=list(WAYS))
+def way(request):
+    """Run a test with kernels compiled when it pays, compiled always, and with nothing fused."""
+    with xp.config(**WAYS[request.param]):
+        yield request.param

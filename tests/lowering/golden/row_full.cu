@@ -1,0 +1,89 @@
+// r0 = sum(x0) : float32
+// y0 = r0 : float32
+struct R0 {
+  XP_STEP float step(float a, float b) { return xp_add(a, b); }
+};
+
+extern "C" __global__ void __launch_bounds__(256)
+kernel(const __grid_constant__ xp_words words) {
+  const long long* const w = words.w;
+  typedef int idx;
+  typedef unsigned uidx;
+  const idx n0 = (idx)w[0];
+  const float* const p0 = (const float*)w[1];
+  float* const q0 = (float*)w[3];
+  const int parts = (int)w[5];
+  const idx span = (idx)w[6];
+  unsigned* const tickets = (unsigned*)w[7];
+  float* const partial0 = (float*)w[8];
+  const idx n = n0;
+  const int thread = threadIdx.x & 31, warp = threadIdx.x >> 5;
+  const idx unit = (idx)blockIdx.x / parts; const int part = blockIdx.x % parts;
+  __shared__ xp_storage<float, 1024> shared0;
+  const auto k0 = p0 + (0);
+  const auto y0 = q0 + (0);
+  const auto chunk = [&](auto full, idx at, int m, float& total0) {
+    float lane0[4];
+    #pragma unroll (full.value ? 8 : 1)
+    for (int j = 0; j < 8; ++j) {
+      const int e = j * 128 + thread * 4;
+      if (!full.value && j * 128 >= m) break;
+      xp_vector<float, 4> g0;
+      if (full.value || e + 4 <= m) g0 = *(const xp_vector<float, 4>*)(k0 + at + e);
+      else for (int c = 0; c < 4; ++c) if (e + c < m) g0.v[c] = k0[at + e + c];
+      #pragma unroll
+      for (int c = 0; c < 4; ++c) {
+        if (!full.value && e + c >= m) continue;
+        const idx r = at + e + c;
+        uidx rest0_1 = (uidx)(r);
+        const idx i0 = (idx)rest0_1;
+        const float x0 = g0.v[c];
+        lane0[c] = j == 0 ? x0 : R0::step(lane0[c], x0);
+      }
+    }
+    const int present = full.value || m > 128 ? 128 : m;
+    total0 = xp_fold_warp<R0>(lane0, thread, present);
+  };
+  xp_tree<R0, float, 32> tree0;  // of thread 0
+  const idx begin = part * span;
+  const idx end = begin + span < n ? begin + span : n;
+  const int warps = blockDim.x / 32;
+  for (idx group = begin; group < end; group += (idx)warps * 8192) {
+    const idx left = end - group;
+    int each = 8;
+    while (each > 1 && left <= (idx)each / 2 * warps * 1024) each /= 2;
+    int count = 0;  // of the warp's chunks; thread j keeps the result of the j-th
+    float total0, mine0;
+    for (int j = 0; j < each; ++j) {
+      const idx at = group + ((idx)warp * each + j) * 1024;
+      if (at >= end) break;
+      const int m = (int)(end - at < 1024 ? end - at : 1024);
+      if (m == 1024) chunk(xp_yes(), at, m, total0);
+      else chunk(xp_no(), at, m, total0);
+      total0 = xp_shuffle(total0, 0);
+      if (thread == j) mine0 = total0;
+      ++count;
+    }
+    const int used = (int)((left + (idx)each * 1024 - 1) / ((idx)each * 1024));
+    mine0 = xp_fold_neighbours<R0>(mine0, thread, count);
+    if (thread == 0 && count) shared0.v()[warp] = mine0;
+    xp_fold_shared<R0>(shared0.v(), used < warps ? used : warps, threadIdx.x);
+    if (threadIdx.x == 0) tree0.push(shared0.v()[0]);
+    __syncthreads();
+  }
+  if (parts == 1) {
+    if (threadIdx.x == 0) {
+      const float r0 = tree0.total();
+      y0[0] = r0;
+    }
+    return;
+  }
+  if (threadIdx.x == 0) partial0[unit * parts + part] = tree0.total();
+  if (!xp_is_last(tickets + unit, parts)) return;
+  for (int i = threadIdx.x; i < parts; i += 256) shared0.v()[i] = xp_volatile(partial0 + unit * parts + i);
+  xp_fold_shared<R0>(shared0.v(), parts, threadIdx.x);
+  if (threadIdx.x == 0) {
+    const float r0 = shared0.v()[0];
+    y0[0] = r0;
+  }
+}

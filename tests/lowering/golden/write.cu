@@ -1,0 +1,47 @@
+// v2 = multiply(x0, s0) : float32
+// y0 = v2 : float32
+extern "C" __global__ void __launch_bounds__(256)
+kernel(const __grid_constant__ xp_words words) {
+  const long long* const w = words.w;
+  typedef int idx;
+  typedef unsigned uidx;
+  const idx n0 = (idx)w[0];
+  const float* const p0 = (const float*)w[1];
+  float* const q0 = (float*)w[3];
+  const float s0 = xp_scalar<float>(w + 5);
+  const idx row = (n0 + 1) / 2;
+  const idx total = row;
+  const idx first = (idx)blockIdx.x * 512 + threadIdx.x;
+  xp_vector<float, 2> g0[2];
+  #pragma unroll
+  for (int u = 0; u < 2; ++u) {
+    const idx group = first + u * 256;
+    if (group >= total) break;
+    const idx i0 = group * 2;
+    if (i0 + 2 <= n0) {
+      g0[u] = *(const xp_vector<float, 2>*)(p0 + i0);
+    }
+    else {
+      for (int c = 0; c < 2; ++c) if (i0 + c < n0) g0[u].v[c] = p0[i0 + c];
+    }
+  }
+  #pragma unroll
+  for (int u = 0; u < 2; ++u) {
+    const idx group = first + u * 256;
+    if (group >= total) break;
+    const idx i0 = group * 2;
+    xp_vector<float, 2> h0;
+    #pragma unroll
+    for (int c = 0; c < 2; ++c) {
+      const float x0 = g0[u].v[c];
+      const float v2 = xp_multiply(x0, s0);
+      h0.v[c] = v2;
+    }
+    if (i0 + 2 <= n0) {
+      *(xp_vector<float, 2>*)(q0 + i0) = h0;
+    }
+    else {
+      for (int c = 0; c < 2; ++c) if (i0 + c < n0) q0[i0 + c] = h0.v[c];
+    }
+  }
+}

@@ -1,0 +1,183 @@
+"""Golden texts of both dialects, and CUDA texts compiled by NVRTC on machines without a GPU."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cucudnn as xp
+from cucudnn.array.ndarray import node_of
+from cucudnn.graph import dtypes, ops
+from cucudnn.graph.node import base_of
+from cucudnn.lowering import dialect, evaluate, render_cuda, render_host
+from cucudnn.lowering import kernel as kernels
+from cucudnn.lowering.device import get
+from cucudnn.lowering.kernel import Bound
+from cucudnn.lowering.partition import partition
+from tests import programs
+
+GOLDEN = Path(__file__).with_name("golden")
+
+
+def bounds(*arrays: Any, kind: str) -> Iterator[Bound]:
+    """The kernels that evaluating the arrays on a kind of device would launch."""
+    roots = [base_of(node_of(a)) for a in arrays]
+    roots = [n for n in roots if n.data is None]
+    if not roots:
+        return
+    writes, nodes, asked = evaluate.settle(get("cpu"), roots, set())
+    for group in partition(nodes, asked, writes.in_place):
+        if group.is_kernel:
+            yield kernels.build(group, kind)
+
+
+def array(*shape: int, dtype: Any = np.float32) -> Any:
+    return xp.asarray((np.random.default_rng(0).random(shape) * 4).astype(dtype), device="cpu")
+
+
+TEXTS = {
+    "map": lambda: programs.chain10(xp, array(1000)),
+    "map_broadcast": lambda: array(40, 30).T + array(40),
+    "map_half": lambda: array(64, dtype=np.float16) * 2,
+    "row": lambda: xp.sqrt(xp.mean(xp.square(array(40, 100) - 1), axis=1)),
+    "row_full": lambda: xp.sum(array(100_000)),
+    "row_short": lambda: xp.max(array(100, 7), axis=1),
+    "column": lambda: xp.sum(array(300, 200), axis=0),
+    "argmax": lambda: xp.argmax(array(50, 60), axis=1),
+    "write": lambda: _written(array(100)),
+}
+
+
+def _written(x: Any) -> Any:
+    x[10:20] = x[10:20] * 2
+    return x
+
+
+def body(text: str) -> str:
+    """The generated part: the graph as a comment, and what follows the preludes."""
+    graph = "".join(line + "\n" for line in re.findall(r"^// [a-z]\d+ = .*$", text, re.M))
+    start = min(
+        (text.index(mark) for mark in ("struct R0 {", "XP_EXPORT void", 'extern "C" __global__')
+         if mark in text),
+    )  # fmt: skip
+    return graph + text[start:]
+
+
+@pytest.mark.parametrize("name", TEXTS)
+@pytest.mark.parametrize("kind", ["cpu", "cuda"])
+def test_golden(name: str, kind: str) -> None:
+    """`CUCUDNN_GOLDEN=write pytest` writes the texts anew; read the difference."""
+    (bound,) = bounds(TEXTS[name](), kind=kind)
+    render = render_host.render if kind == "cpu" else render_cuda.render
+    text = body(render(bound.kernel))
+    path = GOLDEN / f"{name}.{'cpp' if kind == 'cpu' else 'cu'}"
+    if os.environ.get("CUCUDNN_GOLDEN") == "write":
+        path.write_text(text)
+    assert text == path.read_text()
+
+
+@pytest.mark.parametrize("kind", ["cpu", "cuda"])
+def test_text_has_no_sizes_and_no_scalars(kind: str) -> None:
+    render = render_host.render if kind == "cpu" else render_cuda.render
+    texts = set()
+    for n, factor in ((1000, 2.5), (3000, 7.25)):
+        (bound,) = bounds(array(n) * factor + factor, kind=kind)
+        texts.add(render(bound.kernel))
+    assert len(texts) == 1
+
+
+def test_layout_counts_two_words_for_complex_scalars() -> None:
+    (bound,) = bounds(array(8, dtype=np.complex128) * (1 + 2j) + (3 - 1j), kind="cpu")
+    layout = dialect.Layout.of(bound.kernel)
+    assert layout.extra == layout.scalar[-1] + 2
+
+
+@pytest.mark.parametrize(
+    ("dtype", "value"),
+    [(dtypes.int8, -3), (dtypes.uint64, 2**64 - 1), (dtypes.float32, 0.1), (dtypes.float64, -0.0),
+     (dtypes.bool_, True), (dtypes.complex64, 1 - 2j), (dtypes.complex128, 1j),
+     (dtypes.float16, 0.1)],
+)  # fmt: skip
+def test_packed_scalars_hold_the_value(dtype: Any, value: Any) -> None:
+    raw = np.array(dialect.pack(dtype, value), dtype=np.int64)
+    held = dtypes.computed(dtype)
+    found = raw.view(held if held.itemsize <= 8 else held)[0]
+    assert found == np.asarray(value, held)
+
+
+@pytest.fixture(scope="module")
+def nvrtc() -> Any:
+    core = pytest.importorskip("cuda.core")
+    pytest.importorskip("cuda.bindings.nvrtc")
+    options = core.ProgramOptions(
+        std="c++17", arch="sm_90", fma=False, device_as_default_execution_space=True
+    )
+
+    def compile_text(text: str) -> None:
+        core.Program(text, "c++", options).compile("cubin")
+
+    return compile_text
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_nvrtc_takes_the_golden_texts(name: str, nvrtc: Any) -> None:
+    (bound,) = bounds(TEXTS[name](), kind="cuda")
+    nvrtc(render_cuda.render(bound.kernel))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_nvrtc_takes_random_graphs(seed: int, nvrtc: Any) -> None:
+    with xp.config(device="cpu"):
+        arrays = [xp.asarray(a) for a in programs.random_arrays(seed)]
+        live = programs.random_program(xp, seed, arrays, 12)
+        seen = set()
+        for bound in bounds(*live, kind="cuda"):
+            if bound.kernel not in seen:
+                seen.add(bound.kernel)
+                nvrtc(render_cuda.render(bound.kernel))
+
+
+def test_nvrtc_takes_every_elementwise_row(nvrtc: Any) -> None:
+    """All rows of a dtype as one kernel of many outputs would not tell which is wrong; all of one
+    row's dtypes side by side do."""
+    for op in ops.TABLE.values():
+        if op.kind is not ops.Kind.ELEMENTWISE or op in (ops.astype, ops.complex_):
+            continue
+        results = []
+        for dtype in dtypes.CATEGORIES[op.accepts]:
+            operand = array(8, dtype=dtype)
+            operands = [operand] * op.arity
+            if op is ops.where:
+                operands[0] = array(8, dtype=np.bool_)
+            try:
+                results.append(_apply(op, operands))
+            except TypeError:
+                continue
+        for bound in bounds(*results, kind="cuda"):
+            nvrtc(render_cuda.render(bound.kernel))
+
+
+def _apply(op: Any, operands: Any) -> Any:
+    from cucudnn.array import apply
+    from cucudnn.array.ndarray import record
+
+    return record(lambda *nodes: apply.elementwise(op, *nodes), *operands)
+
+
+def test_grids_cover_every_element() -> None:
+    for shape, axis in (((10,), None), ((5000, 3), 0), ((70_000,), None), ((40, 9000), 1),
+                        ((3000, 2000), 0), ((5000, 1100), 1)):  # fmt: skip
+        (bound,) = bounds(xp.sum(array(*shape), axis=axis), kind="cuda")
+        grid = render_cuda.grid(bound.kernel, bound.launch)
+        assert grid.blocks >= 1
+        assert grid.parts * max(grid.span, 1) >= 1
+        if grid.span:
+            n = int(np.prod(bound.launch.extents[bound.kernel.kept :]))
+            assert (grid.parts - 1) * grid.span < n <= grid.parts * grid.span
+            assert grid.parts == 1 or grid.span % 1024 == 0

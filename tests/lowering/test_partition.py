@@ -1,0 +1,171 @@
+"""The fusion rule: how many kernels, and each reason not to join."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cucudnn as xp
+from cucudnn.lowering import evaluate, partition
+from tests import programs
+
+
+def array(device: str, *shape: int, dtype: Any = np.float32) -> Any:
+    values = np.random.default_rng(0).random(shape) + 0.5
+    return xp.asarray(values.astype(dtype), device=device)
+
+
+WORKLOADS: dict[str, tuple[Callable[[str], Any], int]] = {
+    "chain10": (lambda d: programs.chain10(xp, array(d, 50, 40)), 1),
+    "black_scholes": (
+        lambda d: programs.black_scholes(xp, array(d, 99), array(d, 99), array(d, 99)), 1),
+    "rmse": (lambda d: programs.rmse(xp, array(d, 50, 40), array(d, 50, 40)), 1),
+    "where": (lambda d: xp.where(array(d, 9, 9) > 1, array(d, 9, 9), array(d, 9, 1)), 1),
+    "two outputs": (lambda d: _two(array(d, 50, 40)), 1),
+    "chain asked": (lambda d: _asked(array(d, 50, 40)), 1),
+    "three statistics": (lambda d: _statistics(array(d, 50, 40)), 1),
+    "layernorm": (lambda d: programs.layernorm(xp, array(d, 50, 40)), 3),
+    "softmax": (lambda d: programs.softmax(xp, array(d, 50, 40)), 3),
+    "variance": (lambda d: xp.var(array(d, 50, 40), axis=1), 2),
+    "heat": (lambda d: programs.heat(xp, array(d, 30, 30), 5), 5),
+    "difference of exp": (lambda d: _difference(array(d, 100)), 1),
+    "transpose": (lambda d: array(d, 50, 40).T * 2 + array(d, 40, 50), 1),
+    "reshape between": (lambda d: xp.sum((array(d, 50, 40) + 1).reshape(-1) * 2), 1),
+    "index": (lambda d: xp.arange(100, device=d) * 2.0 + 1, 1),
+    "constants": (lambda d: xp.ones((9, 9), device=d) * 2 + xp.zeros((9, 9), device=d), 1),
+    "cosine": (lambda d: _cosine(array(d, 500), array(d, 500)), 1),
+    "concat": (lambda d: xp.concat([array(d, 9) + 1, array(d, 5) * 2]), 2),
+    "500 operations": (lambda d: _long(array(d, 100), 500), 3),
+}  # fmt: skip
+
+
+def _two(x: Any) -> Any:
+    y = x + 1
+    return y * 2, y * 3
+
+
+def _asked(x: Any) -> Any:
+    y = x + 1
+    return y, xp.sin(y)
+
+
+def _statistics(x: Any) -> Any:
+    return xp.sum(x, axis=1), xp.max(x, axis=1), xp.sum(x * x, axis=1)
+
+
+def _difference(x: Any) -> Any:
+    y = xp.exp(x)
+    return y[1:] - y[:-1]
+
+
+def _cosine(x: Any, y: Any) -> Any:
+    return xp.sum(x * y) / (xp.sqrt(xp.sum(x * x)) * xp.sqrt(xp.sum(y * y)))
+
+
+def _long(x: Any, n: int) -> Any:
+    for _ in range(n):
+        x = x + 1.0
+    return x
+
+
+@pytest.mark.parametrize("name", WORKLOADS)
+def test_number_of_kernels(device: str, name: str) -> None:
+    program, count = WORKLOADS[name]
+    result = program(device)
+    arrays = result if isinstance(result, tuple) else (result,)
+    assert len(xp.explain(*arrays).kernels) == count
+    before = evaluate.statistics.launches
+    xp.flush(*arrays)
+    assert evaluate.statistics.launches - before == count
+
+
+@pytest.fixture
+def reasons(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Collects the names of the predicates that object."""
+    found: list[str] = []
+    objection = partition.objection
+
+    def noted(walk: Any, group: Any, node: Any) -> str | None:
+        reason = objection(walk, group, node)
+        if reason:
+            found.append(reason)
+        return reason
+
+    monkeypatch.setattr(partition, "objection", noted)
+    return found
+
+
+def test_not_a_kernel(device: str, reasons: list[str]) -> None:
+    x = array(device, 8, 8)
+    assert len(xp.explain((x + 1) @ x).kernels) == 1
+    assert reasons == ["not_a_kernel"]
+
+
+def test_row_differs(device: str, reasons: list[str]) -> None:
+    x = array(device, 8, 9)
+    xp.explain(xp.sum(x, axis=0)[:4] + 1)
+    assert reasons == ["row_differs"]
+
+
+def test_goes_back(device: str, reasons: list[str]) -> None:
+    x = array(device, 8, 9)
+    xp.explain(xp.sum(x - xp.mean(x, axis=1, keepdims=True), axis=1))
+    assert "goes_back" in reasons
+
+
+def test_repeats_across_broadcast(device: str, reasons: list[str]) -> None:
+    x, row = array(device, 80, 9), array(device, 9)
+    assert len(xp.explain(x + xp.exp(row)).kernels) == 2
+    assert reasons == ["repeats_across_broadcast"]
+    assert len(xp.explain(x + row * 2).kernels) == 1
+
+
+def test_repeats_at_offsets(device: str, reasons: list[str]) -> None:
+    xp.explain(programs.heat(xp, array(device, 30, 30), 2))
+    assert "repeats_at_offsets" in reasons
+
+
+def test_too_many_operations(device: str, reasons: list[str]) -> None:
+    xp.explain(_long(array(device, 10), 300))
+    assert reasons == ["too_many_operations"]
+
+
+def test_too_many_arguments(device: str, reasons: list[str]) -> None:
+    total = array(device, 10)
+    for _ in range(100):
+        total = total + array(device, 10)
+    assert len(xp.explain(total).kernels) == 2
+    assert "too_many_arguments" in reasons
+
+
+def test_runs_after_write(device: str, reasons: list[str]) -> None:
+    x = array(device, 10)
+    y = x * 2
+    x[0] = 10
+    z = y + x
+    del y
+    xp.explain(z)
+    assert "runs_after_write" in reasons
+
+
+def test_reads_what_it_writes(device: str, reasons: list[str]) -> None:
+    x = array(device, 10)
+    x[1:] += x[:-1]
+    xp.explain(x)
+    assert "reads_what_it_writes" in reasons
+
+
+def test_no_map_tells(device: str, reasons: list[str]) -> None:
+    x, row = array(device, 6, 4), array(device, 4)
+    z = (x + row).reshape(-1)[1:-1].reshape(11, 2) * 2  # runs over the rows' ends
+    want = (xp.asnumpy(x) + xp.asnumpy(row)).reshape(-1)[1:-1].reshape(11, 2) * 2
+    assert np.array_equal(xp.asnumpy(z), want)
+    assert "no_map_tells" in reasons
+
+
+def test_every_predicate_has_a_test() -> None:
+    names = {p.__name__ for p in partition.PREDICATES}
+    assert {f"test_{n}" for n in names} <= set(globals())
