@@ -152,9 +152,7 @@ PRICE_TEXT = (
 
 
 def _elementwise(name: str, function: Any, n: int, goal: float | None, text: str) -> Workload:
-    return Workload(
-        name, function, normal((n,)), 8 * n, goal, numexpr=text, **_first(MILLION)
-    )
+    return Workload(name, function, normal((n,)), 8 * n, goal, numexpr=text, **_first(MILLION))
 
 
 def _label(n: int) -> str:

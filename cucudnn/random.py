@@ -93,16 +93,12 @@ def randint(
     return _generator().integers(low, high, size, dtype, device=device)
 
 
-def uniform(
-    low: Any = 0.0, high: Any = 1.0, size: Any = None, *, device: Any = None
-) -> ndarray:
+def uniform(low: Any = 0.0, high: Any = 1.0, size: Any = None, *, device: Any = None) -> ndarray:
     """Uniform numbers in [low, high)."""
     return _generator().uniform(low, high, size, device=device)
 
 
-def normal(
-    loc: Any = 0.0, scale: Any = 1.0, size: Any = None, *, device: Any = None
-) -> ndarray:
+def normal(loc: Any = 0.0, scale: Any = 1.0, size: Any = None, *, device: Any = None) -> ndarray:
     """Normal numbers of mean `loc` and deviation `scale`."""
     return _generator().normal(loc, scale, size, device=device)
 

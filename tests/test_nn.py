@@ -138,6 +138,14 @@ def test_parameters_follow_the_input(device):
     assert xp.conv2d(x, xp.ones((1, 1, 2, 2)), xp.ones(1)).dtype == np.float32
 
 
+@pytest.fixture
+def fused():
+    """Also where the environment asks for no fusion."""
+    with xp.config(fuse=True):
+        yield
+
+
+@pytest.mark.usefixtures("fused")
 def test_bias_fuses_with_what_follows(device):
     x, weight, bias = (xp.asarray(make(s)) for s in ((2, 3, 8, 8), (4, 3, 3, 3), (4,)))
     y = xp.conv2d(x, weight, bias)
@@ -147,6 +155,7 @@ def test_bias_fuses_with_what_follows(device):
     assert (statistics.launches - launches, statistics.calls - calls) == (1, 1)
 
 
+@pytest.mark.usefixtures("fused")
 def test_nothing_runs_before_a_read(device):
     x, weight = xp.asarray(make((2, 3, 8, 8))), xp.asarray(make((4, 3, 3, 3)))
     gc.collect()
@@ -211,9 +220,7 @@ def test_the_example(device):
     cucudnn_kernel = xp.random.rand(8, 3, 3, 3)
     result = my_layer(pt_tensor, cucudnn_kernel)
     assert result.dtype == np.float32
-    expected = reference(
-        pt_tensor.cpu().numpy().astype(np.float64), xp.asnumpy(cucudnn_kernel)
-    )
+    expected = reference(pt_tensor.cpu().numpy().astype(np.float64), xp.asnumpy(cucudnn_kernel))
     expected = expected / (1 + np.exp(-expected))
     error = np.abs(xp.asnumpy(result) - expected).max()
     assert error <= 1e-5 * np.abs(expected).max()

@@ -276,6 +276,8 @@ def reshaped_strides(
 
     Axes that lie in memory as one are taken together and cut anew.
     """
+    if shape == new:
+        return strides
     if shapes.size(shape) == 0:
         return shapes.c_strides(new, itemsize)
     old = [(n, s) for n, s in zip(shape, strides, strict=True) if n != 1]
@@ -329,9 +331,9 @@ def reduce(
     node = cast(node, wanted)
     shape = shapes.reduced(node.shape, axes, keepdims)
     count = shapes.size(tuple(node.shape[a] for a in axes))
+    if count == 0 and op.name in ("max", "min", "argmax", "argmin"):
+        raise ValueError(f"{op.name}: an empty array has no such element")
     if count == 0 and shapes.size(shape):
-        if op.name in ("max", "min", "argmax", "argmin"):
-            raise ValueError(f"{op.name}: an empty array has no such element")
         assert op.identity is not None
         return full(shape, op.identity(result), result, node.device, zero=True)
     kept = tuple(0 if a in axes else s for a, s in enumerate(node.strides))

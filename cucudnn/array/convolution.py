@@ -169,5 +169,3 @@ def _node(x: Node, weight: Node, shape: shapes.Shape, attrs: tuple[Any, ...]) ->
         return apply.full(shape, 0, x.dtype, x.device)
     strides = shapes.c_strides(shape, x.dtype.itemsize)
     return Node(ops.conv2d, (x, weight), shape, x.dtype, strides, x.device, attrs)
-
-

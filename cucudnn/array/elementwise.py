@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from ..graph import ops
+from ..graph.node import Node
 from ..graph.ops import Op
 from ..lowering import device as devices
 from . import apply
@@ -134,35 +138,47 @@ def round(x: Any, /, decimals: int = 0) -> ndarray:  # noqa: A001 - the standard
     x = as_array(x)
     if decimals == 0 or (x.dtype.kind in "iub" and decimals > 0):
         return record_unary(ops.round_, x)
-    factor = 10.0 ** abs(decimals)
+    factor = 10.0 ** operator.index(decimals if decimals > 0 else -decimals)
     up, down = (ops.multiply, ops.divide) if decimals > 0 else (ops.divide, ops.multiply)
 
-    def make(node: apply.Node) -> apply.Node:
+    def rounded(node: Node) -> Node:
         scaled = apply.elementwise(up, node, factor)
         back = apply.elementwise(down, apply.elementwise(ops.round_, scaled), factor)
         return apply.cast(back, node.dtype)
+
+    def make(node: Node) -> Node:
+        if node.dtype.kind != "c":
+            return rounded(node)
+        parts = (rounded(apply.elementwise(op, node)) for op in (ops.real, ops.imag))
+        return apply.elementwise(ops.complex_, *parts)
 
     return record(make, x)
 
 
 def clip(x: Any, /, min: Any = None, max: Any = None) -> ndarray:  # noqa: A002
-    """Values limited to an interval, in x's dtype; NaN where x or a limit is."""
+    """Values limited to an interval, in x's dtype where that holds such limits; NaN where x or a
+    limit is."""
     x = as_array(x)
     device = x.device.name
-    low, high = (None if v is None else operand(v, device) for v in (min, max))
+    if x.dtype.kind in "iu":  # a Python integer beyond the dtype limits nothing
+        info = np.iinfo(x.dtype)
+        min = None if type(min) is int and min < info.min else min  # noqa: A001
+        max = None if type(max) is int and max > info.max else max  # noqa: A001
+    limits = [
+        (op, operand(v, device))
+        for op, v in ((ops.maximum, min), (ops.minimum, max))
+        if v is not None
+    ]
 
-    def make(node: apply.Node, *limits: Any) -> apply.Node:
-        dtype, rest = node.dtype, list(limits)
-        for op, limit in ((ops.maximum, low), (ops.minimum, high)):
-            if limit is None:
-                continue
-            value = rest.pop(0)
-            if isinstance(value, apply.Node):
+    def make(node: Node, *values: Any) -> Node:
+        dtype = node.dtype
+        for (op, _), value in zip(limits, values, strict=True):
+            if isinstance(value, Node) and np.can_cast(value.dtype, dtype, "same_kind"):
                 value = apply.cast(value, dtype)
             node = apply.elementwise(op, node, value)
-        return apply.copy(node) if low is None and high is None else node
+        return node if limits else apply.copy(node)
 
-    return record(make, x, *(v for v in (low, high) if v is not None))
+    return record(make, x, *(v for _, v in limits))
 
 
 def where(condition: Any, x1: Any, x2: Any, /) -> ndarray:

@@ -92,7 +92,7 @@ def _try(f: Any, shown: Sequence[Any]) -> tuple[Trace | None, Exception | None]:
     """Trace; a failure may only mean that the function must be compiled from its source."""
     try:
         return trace(f, shown), None
-    except Exception as error:  # noqa: BLE001 - raised again if the source does not help
+    except (AttributeError, TypeError) as error:  # raised again if the source does not help
         return None, error
 
 
@@ -185,16 +185,12 @@ def scan(f: Callable[[Any, Any], Any], x: Any, /, axis: int = -1, initial: Any =
     """
     x, first = _with_initial("scan", x, initial)
     axis = shapes.normal_axis(axis, x.ndim)
-    if x.ndim == 0:
-        raise ValueError("scan: expected at least one dimension, got a 0-d array")
     function, _ = _step("scan", f, x.dtype)
 
     def make(node: Node, *initial: Node) -> Node:
         strides = shapes.c_strides(node.shape, node.dtype.itemsize)
         attrs = (function.op, axis)
-        return Node(
-            ops.scan, (node, *initial), node.shape, node.dtype, strides, node.device, attrs
-        )
+        return Node(ops.scan, (node, *initial), node.shape, node.dtype, strides, node.device, attrs)
 
     return record(make, x, *([] if first is None else [first]), scalar=False)
 
@@ -220,9 +216,7 @@ def _spread(first: ndarray, shape: shapes.Shape) -> ndarray:
     return record(lambda n: apply.copy(apply.broadcast_to(n, shape)), first)
 
 
-def _in_order(
-    f: Any, x: ndarray, axes: tuple[int, ...], first: ndarray | None
-) -> ndarray:
+def _in_order(f: Any, x: ndarray, axes: tuple[int, ...], first: ndarray | None) -> ndarray:
     """The reduction of a function that is not commutative: the last of its prefixes."""
     kept = [a for a in range(x.ndim) if a not in axes]
     flat = x.transpose(*kept, *axes).reshape(*(x.shape[a] for a in kept), -1)

@@ -190,13 +190,15 @@ def _as_region(
         new, offset = _complex_part(x, old, new, offset)
     if new.op is not ops.scalar:
         new = apply.broadcast_to(new, shape)
-        aliases = base_of(new)
-        if new.op is ops.view and (aliases is old or aliases.shared):
-            # what is read must be read before it is overwritten
-            new = apply.copy(new)
-        elif new is old or new.shared:
+        if _must_be_taken(new, old):
             new = apply.copy(new)
     return new, offset, shape, strides
+
+
+def _must_be_taken(value: Node, old: Node) -> bool:
+    """True if the value is memory that this write, or somebody else, may change."""
+    memory = base_of(value)
+    return memory is old or memory.shared
 
 
 def _complex_part(x: ndarray, old: Node, new: Node, offset: int) -> tuple[Node, int]:

@@ -130,13 +130,22 @@ class ndarray:  # noqa: N801 - NumPy's name
         """The real part: a view."""
         return view(self, geometry(self).real) if self.dtype.kind == "c" else view_whole(self)
 
+    @real.setter
+    def real(self, value: Any) -> None:
+        self.real[...] = value
+
     @property
     def imag(self) -> ndarray:
         """The imaginary part: a view for complex arrays, else zeros that are read-only."""
         if self.dtype.kind == "c":
             return view(self, geometry(self).imag)
-        zeros = record(lambda n: apply.elementwise(ops.imag, n), self, scalar=self._scalar)
+        order = "F" if self.flags.fnc else "C"
+        zeros = copied(unary(ops.imag, self), order, scalar=self._scalar)
         return zeros if self._scalar else read_only(zeros)
+
+    @imag.setter
+    def imag(self, value: Any) -> None:
+        self.imag[...] = value
 
     # --- reading ----------------------------------------------------------------------------------
 
@@ -215,12 +224,13 @@ class ndarray:  # noqa: N801 - NumPy's name
         return hash(self.item())
 
     def __repr__(self) -> str:
-        base = base_of(node_of(self))
-        if base.data is None and not _is_cheap(base):
-            return (
-                f"array(shape={self.shape}, dtype={self.dtype.name}, device={self.device}, "
-                f"pending={_pending_count(base)} operations)"
-            )
+        with self.device.lock:  # so that nobody evaluates what is counted here
+            base = base_of(node_of(self))
+            if base.data is None and not _is_cheap(base):
+                return (
+                    f"array(shape={self.shape}, dtype={self.dtype.name}, device={self.device}, "
+                    f"pending={_pending_count(base)} operations)"
+                )
         if base.data is not None and base.nbytes > SMALL and self.device.kind != "cpu":
             return f"array(shape={self.shape}, dtype={self.dtype.name}, device={self.device})"
         text = np.array2string(self._host(), separator=", ", prefix="array(")
@@ -632,10 +642,7 @@ def _other_dtype(node: Node, offset: int, g: Any) -> Node:
     device = devices.get(node.device)
     evaluation.evaluate([node])
     dtype = dtypes.canonical(g.dtype)
-    array = np.asarray(device.download(node, offset, g.shape, g.strides, dtype), order="C")
-    copy = Node(ops.leaf, (), g.shape, dtype, array.strides, device.name)
-    store(copy, device.upload(array))
-    return copy
+    return _leaf(device.download(node, offset, g.shape, g.strides, dtype), device)
 
 
 def plain(x: Any) -> Any:
@@ -768,16 +775,21 @@ def read_only(x: ndarray) -> ndarray:
 
 def from_host(array: np.ndarray[Any, Any], device: str, *, scalar: bool = False) -> ndarray:
     """An array of its own with the elements of a NumPy array."""
-    target = devices.get(device)
+    node = _leaf(array, devices.get(device))
+    with recording:
+        return wrap(node, scalar=scalar)
+
+
+def _leaf(array: np.ndarray[Any, Any], device: Device) -> Node:
+    """A stored node with the elements of a NumPy array, laid out as NumPy's copy would be."""
     dtype = dtypes.canonical(array.dtype)
     strides = shapes.like_strides(array.shape, array.strides, dtype.itemsize)
     order = sorted(range(array.ndim), key=lambda a: (-strides[a], a))
     source = np.ascontiguousarray(array.transpose(order), dtype=dtype)
-    node = Node(ops.leaf, (), array.shape, dtype, strides, target.name)
-    store(node, target.upload(source))
-    evaluation.log(target.name).made += node.nbytes
-    with recording:
-        return wrap(node, scalar=scalar)
+    node = Node(ops.leaf, (), array.shape, dtype, strides, device.name)
+    store(node, device.upload(source))
+    evaluation.log(device.name).made += node.nbytes
+    return node
 
 
 def from_native(array: Any, device: Device, *, scalar: bool = False) -> ndarray:
@@ -941,9 +953,9 @@ def power(x: ndarray, y: Any) -> Any:
     """`x ** y`. Like NumPy, the usual scalar exponents are other ops: square, sqrt, reciprocal."""
     if type(y) in (int, float):
         short = _POWERS.get(y)
-        if short is not None and (x.dtype.kind in "fcV" or y == 2):
+        if short is not None and (x.dtype.kind in "fcV" or (y == 2 and type(y) is int)):
             return unary(short, x)
-        if type(y) is int and y < 0 and x.dtype.kind in "iu":
+        if type(y) is int and y < 0 and x.dtype.kind == "i":
             raise ValueError("integers to negative integer powers are not allowed")
     return binary(ops.pow_, x, y)
 

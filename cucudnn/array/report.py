@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import platform
 import sys
 import time
@@ -68,6 +67,8 @@ def configuration() -> dict[str, str]:
 
 
 def _version(*names: str) -> str:
+    import importlib.metadata  # costs a tenth of the package's import; asked for here alone
+
     for name in names:
         try:
             return importlib.metadata.version(name)

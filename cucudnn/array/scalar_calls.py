@@ -119,15 +119,24 @@ def _log(texts: Texts, operands: Sequence[Value]) -> Value:
     return logs[0] if len(logs) == 1 else texts.apply(ops.divide, *logs)
 
 
-def _extreme(comparison: Op) -> Call:
+def _extreme(name: str, comparison: Op) -> Call:
     """Python's max and min: the first stays unless a later one is better."""
+    better = comparison.expr.format("x", "best")
+    helper = (
+        f"template <class T> XP_STEP T {name}_of(T best, T x) {{ return {better} ? x : best; }}\n"
+    )
+    reference = comparison.reference
+    assert reference is not None
+
+    def in_python(best: Any, x: Any) -> Any:
+        return x if reference(x, best) else best
 
     def call(texts: Texts, operands: Sequence[Value]) -> Value:
         if len(operands) < 2:
-            raise TypeError("max and min: expected at least two numbers")
+            raise TypeError(f"{name}: expected at least two numbers")
         best = operands[0]
         for x in operands[1:]:
-            best = texts.choose(texts.apply(comparison, x, best), x, best)
+            best = texts.helped(f"{name}_of", helper, in_python, best, x)
         return best
 
     return call
@@ -181,8 +190,8 @@ def _dtype(dtype: Any) -> Call:
 @cache
 def _table() -> dict[Any, Call]:
     found: dict[Any, Call] = {
-        builtins.abs: _of(ops.abs_), builtins.max: _extreme(ops.greater),
-        builtins.min: _extreme(ops.less), builtins.round: _round, builtins.pow: _power_call,
+        builtins.abs: _of(ops.abs_), builtins.max: _extreme("max", ops.greater),
+        builtins.min: _extreme("min", ops.less), builtins.round: _round, builtins.pow: _power_call,
         bool: _number(bool), int: _number(int), float: _number(float), complex: _complex,
         math.log: _log, np.where: _where, np.clip: _clip, elementwise.where: _where,
         elementwise.clip: _clip, np.round: _of(ops.round_), np.real: _of(ops.real),

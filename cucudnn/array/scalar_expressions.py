@@ -10,6 +10,7 @@ from types import CodeType
 from ..graph.dtypes import Operand
 from . import scalar_calls as calls
 from . import scalar_text as text
+from .ndarray import ndarray
 from .scalar_names import Names, Static
 from .scalar_source import UncompilableError, refuse
 from .scalar_text import Texts, Value
@@ -52,9 +53,7 @@ class Expressions:
     def value(self, node: ast.expr, environment: Environment) -> Value:
         """A number."""
         found = self.expression(node, environment)
-        if isinstance(found, Static):
-            raise self.refuse(node, f"expected a number, got {type(found.value).__name__}")
-        return found
+        return self._number(node, found)
 
     def expression(self, node: ast.expr, environment: Environment) -> Known:
         """A number, or what is known when compiling."""
@@ -97,6 +96,15 @@ class Expressions:
             raise self.refuse(node, f"the attribute {node.attr} of {base.value!r}")
         return self.known(self.names.find("attribute", base.index, node.attr))
 
+    def _on_subscript(self, node: ast.Subscript, environment: Environment) -> Known:
+        """An element of a list, a dict or an array that is found outside."""
+        base = self.expression(node.value, environment)
+        key = self.expression(node.slice, environment)
+        item = key.constant if isinstance(key, Value) else key.value
+        if not isinstance(base, Static) or base.index < 0 or type(item) not in (int, str):
+            raise self.refuse(node, "only elements at a constant place can be taken")
+        return self.known(self.names.find("item", base.index, item))
+
     def _on_binop(self, node: ast.BinOp, environment: Environment) -> Known:
         operands = [self.value(node.left, environment), self.value(node.right, environment)]
         return calls.operation(self.texts, type(node.op).__name__, operands)
@@ -118,6 +126,10 @@ class Expressions:
             test = self.texts.truth(x)
             if test.constant is not None:
                 result = result if test.constant is isinstance(node.op, ast.And) else x
+            elif x.dtype.kind == result.dtype.kind == "b":
+                c, py = ("&&", "and") if isinstance(node.op, ast.And) else ("||", "or")
+                kind = text.join(x.kind, result.kind)
+                result = Value(kind, f"({x.c} {c} {result.c})", f"({x.py} {py} {result.py})")
             elif isinstance(node.op, ast.And):
                 result = self.texts.choose(test, result, x)
             else:
@@ -180,9 +192,14 @@ class Expressions:
         return self.inlined(node, function, arguments)
 
     def _number(self, node: ast.AST, x: Known) -> Value:
-        if isinstance(x, Static):
-            raise self.refuse(node, f"expected a number, got {type(x.value).__name__}")
-        return x
+        if isinstance(x, Value):
+            return x
+        if type(x.value) is ndarray:
+            raise self.refuse(
+                node,
+                f"an array of shape {x.value.shape} is no scalar; give it as an argument of map",
+            )
+        raise self.refuse(node, f"expected a number, got {type(x.value).__name__}")
 
     def _method(self, node: ast.Call, base: Value, environment: Environment) -> Known:
         assert isinstance(node.func, ast.Attribute)

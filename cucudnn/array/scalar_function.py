@@ -116,9 +116,11 @@ def compiled(
         for names, parameters, found in known or ():
             values = names.again(f, parameters)
             if values is not None:
+                names.check_limits(dict(zip(parameters, values, strict=True)))
                 return found, values
         names, parameters, found = _compile(f, kinds, baked)
         _compiled.keep(key, [(names, parameters, found), *(known or ())][:ALTERNATIVES])
+        names.check_limits({i: names.values[i] for i in parameters})
         return found, [names.values[i] for i in parameters]
 
 
@@ -138,10 +140,14 @@ def _compile(
     parameters = entry.all_parameters()
     names: dict[str, Any] = {}
     c, py = "", ""
+    helpers: dict[str, None] = {}
     for function in entry.with_callees():
         texts = function.definition(function.all_parameters())
         c, py = c + texts[0], py + texts[1]
         names.update(function.texts.names)
+        helpers.update(function.texts.helpers)
+        whole.names.limits.update((int(p[1:]), d) for p, d in function.texts.limits)
+    c = "".join(helpers) + c
     every = (*kinds, *(whole.names.parameters[i] for i in parameters))
     made = _make(entry.name, every, entry.kind, c, _Python(py, entry.name, names), entry.texts.work)
     return whole.names, parameters, made
@@ -158,7 +164,8 @@ def _of_known(f: Any, kinds: Sequence[Operand]) -> ScalarFunction:
     value = call(texts, operands)
     name = f"{f.__name__}_0"
     typed = ", ".join(f"{text.c_type(x.kind)} {x.c}" for x in operands)
-    c = f"XP_STEP {text.c_type(value.kind)} {name}({typed}) {{\n  return {value.c};\n}}\n"
+    c = "".join(texts.helpers)
+    c += f"XP_STEP {text.c_type(value.kind)} {name}({typed}) {{\n  return {value.c};\n}}\n"
     py = f"def {name}({', '.join(x.py for x in operands)}):\n  return {value.py}\n"
     return _make(name, kinds, value.kind, c, _Python(py, name, texts.names), texts.work)
 

@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from ..graph.dtypes import Operand
+from ..graph.dtypes import DType, Operand
+from . import apply
 from . import scalar_text as text
 from .ndarray import PACKAGE, ndarray
 
@@ -71,6 +72,7 @@ class Names:
         self.steps: list[tuple[str, int, Any]] = []
         self.checks: list[tuple[int, Check]] = []
         self.parameters: dict[int, Operand] = {}  # index of the value → kind
+        self.limits: set[tuple[int, DType]] = set()  # integers that must fit a dtype
         self.baked = baked  # numbers are written into the text
 
     def find(self, how: str, base: int, name: Any) -> Static:
@@ -135,22 +137,23 @@ class Names:
         self.require(x, lambda v: is_number(v) and _same_kind(text.kind_of(v), kind))
         return self._parameter(x.index, kind)
 
-    def _array(self, x: Static) -> text.Value:
+    def _array(self, x: Static) -> text.Value | None:
         kind = x.value.dtype
         if x.value.shape != ():
-            raise TypeError(
-                f"an array of shape {x.value.shape} is no scalar; give it as an argument of map"
-            )
+            return None
         if self.baked:
             raise TypeError("an array in a closure or a global is only supported by map")
-        self.require(
-            x, lambda v: isinstance(v, ndarray) and v.shape == () and v.dtype == kind
-        )
+        self.require(x, lambda v: isinstance(v, ndarray) and v.shape == () and v.dtype == kind)
         return self._parameter(x.index, kind)
 
     def _parameter(self, index: int, kind: Operand) -> text.Value:
         self.parameters[index] = kind
         return text.Value(kind, f"p{index}", f"p{index}")
+
+    def check_limits(self, values: dict[int, Any]) -> None:
+        """Raise OverflowError, as NumPy, for an integer that does not fit the array's dtype."""
+        for index, dtype in self.limits:
+            apply.constant(values[index], dtype)
 
     def again(self, root: Any, parameters: tuple[int, ...]) -> list[Any] | None:
         """The parameters at a later call; None if something else has changed."""
@@ -172,4 +175,3 @@ def _is_library(x: Any) -> bool:
 
 def _same_kind(a: Operand, b: Operand) -> bool:
     return text.is_weak(a) == text.is_weak(b) and a == b
-

@@ -61,9 +61,7 @@ def _parsed(text: str, name: str) -> tuple[tuple[Definition, ...], frozenset[Any
         module = compile(tree, name, "exec", dont_inherit=True)
     except (SyntaxError, ValueError):
         return None
-    definitions = tuple(
-        n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.Lambda)
-    )
+    definitions = tuple(n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.Lambda))
     return definitions, frozenset(_identity(c) for c in _codes(module))
 
 

@@ -180,9 +180,7 @@ class Statements(Expressions):
             if isinstance(function, Static) and function.value is divmod:
                 self.names.same(function)
                 operands = [self.value(x, environment) for x in node.args]
-                return [
-                    calls.operation(self.texts, n, operands) for n in ("FloorDiv", "Mod")
-                ]
+                return [calls.operation(self.texts, n, operands) for n in ("FloorDiv", "Mod")]
         raise self.refuse(node, "only `a, b = x, y` and divmod can be unpacked")
 
     def _set(self, target: ast.expr, value: Known, environment: Environment) -> None:
@@ -216,9 +214,7 @@ class Statements(Expressions):
 
     def _range(self, node: ast.For, environment: Environment) -> list[Value]:
         call = node.iter
-        function = (
-            self.expression(call.func, environment) if isinstance(call, ast.Call) else None
-        )
+        function = self.expression(call.func, environment) if isinstance(call, ast.Call) else None
         known = isinstance(function, Static) and function.value is range
         if not (known and isinstance(call, ast.Call) and not call.keywords):
             raise self.refuse(node, "for: expected `for … in range(…)`")

@@ -83,7 +83,7 @@ class Function(Statements):
         for _ in range(PASSES):
             self.changed = False
             self.c, self.py = Writer(), Writer(depth=1)
-            self.texts.work = 0
+            self.texts = Texts()
             self.temporaries = 0
             self.parameters.clear()
             self.variables.clear()

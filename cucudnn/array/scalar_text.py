@@ -9,6 +9,7 @@ time weak numbers are bool, int64, float64 and complex128.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -34,6 +35,7 @@ _ARITHMETIC = (
     ops.add, ops.subtract, ops.multiply, ops.floor_divide, ops.remainder, ops.pow_, ops.negative,
     ops.positive, ops.abs_, ops.square,
 )  # fmt: skip
+_PARAMETER = re.compile(r"p\d+")  # a number from outside; variables have an underscore
 _ROUNDING = (ops.floor, ops.ceil, ops.trunc, ops.round_)
 
 
@@ -191,6 +193,8 @@ class Texts:
 
     def __init__(self) -> None:
         self.names = namespace()
+        self.helpers: dict[str, None] = {}  # C++ that the text needs
+        self.limits: dict[tuple[str, DType], None] = {}  # parameters that must fit a dtype
         self.work = 0
         self.repeated = 1  # how often the line that is being written runs, roughly
 
@@ -201,6 +205,8 @@ class Texts:
             return constant(x.constant, kind)
         if x.dtype == dtype:
             return Value(kind, x.c, x.py)
+        if x.kind is int and dtype.kind in "iu" and _PARAMETER.fullmatch(x.c):
+            self.limits[x.c, dtype] = None
         return Value(kind, *self._texts(ops.astype, dtype, (x,)))
 
     def apply(self, op: Op, *operands: Value) -> Value:
@@ -255,6 +261,17 @@ class Texts:
             f"({test.c} ? {first.c} : {second.c})",
             f"({first.py} if {test.py} else {second.py})",
         )
+
+    def helped(
+        self, name: str, helper: str, in_python: Callable[..., Any], a: Value, b: Value
+    ) -> Value:
+        """A call of a helper of two values of one kind."""
+        kind = join(a.kind, b.kind)
+        a, b = self.cast(a, kind), self.cast(b, kind)
+        self.helpers[helper] = None
+        self.names[name] = in_python
+        self.work += 2 * self.repeated
+        return Value(kind, f"{name}({a.c}, {b.c})", f"{name}({a.py}, {b.py})")
 
 
 def op_text(op: Op, dtype: DType, source: DType, operands: list[str]) -> str:

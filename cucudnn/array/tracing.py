@@ -8,7 +8,9 @@ for a value (`if`, `float`, `math.exp`), nothing is evaluated: it is compiled fr
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -79,22 +81,32 @@ def _value(node: Node) -> Any:
 
 def _again(node: Node, inputs: Sequence[Node]) -> Node:
     """The elementwise node with other inputs, broadcast together."""
-    arrays = [i for i in inputs if i.op is not ops.scalar]
-    shape = shapes.broadcast(*(i.shape for i in arrays))
-    wide, order = [], []
+    seen, device = [], ""
     for i in inputs:
         if i.op is not ops.scalar:
             source = i
             if i.op is ops.astype and i.line is None and i.inputs:
                 source = i.inputs[0]  # NumPy orders a result's axes by what was cast
-            order.append(shapes.broadcast_strides(source.shape, source.strides, shape))
-            if i.shape != shape:
-                strides = shapes.broadcast_strides(i.shape, i.strides, shape)
-                i = apply.reinterpret(i, 0, shape, strides)
+            seen.append((i.shape, source.strides))
+            device = device or i.device
+    shape, strides = _layout(tuple(seen), node.dtype.itemsize)
+    wide = []
+    for i in inputs:
+        if i.shape != shape and i.op is not ops.scalar:
+            spread = shapes.broadcast_strides(i.shape, i.strides, shape)
+            i = apply.reinterpret(i, 0, shape, spread)
         wide.append(i)
-    strides = shapes.k_strides(shape, order, node.dtype.itemsize)
-    device = next((i.device for i in arrays if i.device), node.device)
     return Node(node.op, tuple(wide), shape, node.dtype, strides, device, node.attrs)
+
+
+@lru_cache(maxsize=4096)
+def _layout(
+    seen: tuple[tuple[shapes.Shape, shapes.Strides], ...], itemsize: int
+) -> tuple[shapes.Shape, shapes.Strides]:
+    """Shape and strides of a fresh result of operands of such shapes and strides."""
+    shape = shapes.broadcast(*(s for s, _ in seen))
+    order = [shapes.broadcast_strides(*s, shape) for s in seen]
+    return shape, shapes.k_strides(shape, order, itemsize)
 
 
 def trace(f: Callable[..., Any], arguments: Sequence[Any]) -> Trace | None:
@@ -109,21 +121,18 @@ def trace(f: Callable[..., Any], arguments: Sequence[Any]) -> Trace | None:
     Exception
         Whatever the function raises.
     """
-    with unit.traced() as asked:
-        nodes, handles = [], []
+    nodes, handles = [], []
+    with suppress(unit.ValueRead), unit.traced() as attempt:
         for argument in arguments:
             if isinstance(argument, tuple):
                 nodes.append(_without_value(*argument))
                 argument = wrap(nodes[-1], scalar=True)
                 nodes[-1].line = _NOWHERE
             handles.append(argument)
-        try:
-            result = f(*handles)
-            if not asked() and isinstance(result, ndarray):
-                result = node_of(result)
-        except unit.ValueRead:
-            return None
-    return None if asked() else _understood(nodes, result)
+        result = f(*handles)
+        if isinstance(result, ndarray):
+            result = node_of(result)
+    return None if attempt.asked else _understood(nodes, result)
 
 
 def _without_value(dtype: DType, device: str) -> Node:

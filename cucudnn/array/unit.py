@@ -7,8 +7,9 @@ And tracing: while a function of scalars is tried on operands that have no value
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
 
 from ..graph.node import Node, pending_closure
 from ..lowering import evaluate as evaluation
@@ -46,15 +47,24 @@ def tracing() -> bool:
     return _state.tracing
 
 
+@dataclass(slots=True)
+class Attempt:
+    """A function that was tried."""
+
+    asked: bool = False  # for a value, whatever it did then
+
+
 @contextmanager
-def traced() -> Iterator[Callable[[], bool]]:
-    """Try a function in this block; yields a function that says if a value was asked for."""
+def traced() -> Iterator[Attempt]:
+    """Try a function in this block."""
     before, _state.tracing = _state.tracing, True
-    start = _state.reads
+    start, attempt = _state.reads, Attempt()
     try:
-        yield lambda: _state.reads != start
+        yield attempt
     finally:
         _state.tracing = before
+        attempt.asked = _state.reads != start
+        _state.reads = start
 
 
 def run_or_defer(node: Node) -> None:

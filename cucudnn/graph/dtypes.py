@@ -66,7 +66,7 @@ def value_type(dtype: DType) -> str:
 
 def is_half(dtype: DType) -> bool:
     """True for the dtypes that are computed in float32."""
-    return dtype == float16 or dtype == bfloat16
+    return dtype in (float16, bfloat16)
 
 
 def computed(dtype: DType) -> DType:
@@ -93,7 +93,7 @@ def canonical(dtype: Any) -> DType:
     Raises
     ------
     TypeError
-        If the dtype is none of the fourteen that are supported; the text says what to use.
+        If the dtype is none of those that are supported; the text says what to use.
     """
     found = _SUPPORTED.get(dtype) if isinstance(dtype, np.dtype) else None
     if found is not None:

@@ -388,19 +388,25 @@ def reduction(
 
 def _zero(dtype: DType) -> Any:
     # -0.0 and not 0.0: x + -0.0 is x for every x, also for -0.0
-    return -0.0 if dtype.kind in "fVc" else 0
+    if dtype.kind == "c":
+        return complex(-0.0, -0.0)
+    return -0.0 if dtype.kind in "fV" else 0
 
 
 def _lowest(dtype: DType) -> Any:
     if dtype.kind == "b":
         return False
-    return np.iinfo(dtype).min if dtype.kind in "iu" else -np.inf
+    if dtype.kind in "iu":
+        return np.iinfo(dtype).min
+    return complex(-np.inf, -np.inf) if dtype.kind == "c" else -np.inf
 
 
 def _highest(dtype: DType) -> Any:
     if dtype.kind == "b":
         return True
-    return np.iinfo(dtype).max if dtype.kind in "iu" else np.inf
+    if dtype.kind in "iu":
+        return np.iinfo(dtype).max
+    return complex(np.inf, np.inf) if dtype.kind == "c" else np.inf
 
 
 def _itself(dtype: DType) -> DType:

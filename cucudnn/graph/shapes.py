@@ -45,7 +45,7 @@ def broadcast_strides(shape: Shape, strides: Strides, target: Shape) -> Strides:
 
 
 def c_strides(shape: Shape, itemsize: int = 1) -> Strides:
-    """Strides of a row-major array, as NumPy gives them (also where an extent is 0)."""
+    """Strides of a row-major array, as NumPy gives them; an extent of 0 counts as 1."""
     strides, step = [0] * len(shape), itemsize
     for axis in range(len(shape) - 1, -1, -1):
         strides[axis] = step
@@ -222,8 +222,9 @@ class Split(NamedTuple):
 def coordinates(place: Place, space: Shape, shape: Shape) -> tuple[Place, ...] | Split | None:
     """A map into the row-major positions of `shape`, told axis by axis.
 
-    Positions are mixed-radix numbers whose digits are the coordinates. An affine map of digits
-    that stays within the extents is the only one, so any candidate that stays within is right.
+    Positions are mixed-radix numbers whose digits are the coordinates. If the coordinates are
+    affine, the first step along an axis of the space tells how they change along all of it; and any
+    affine map that stays within the extents is right.
 
     Returns
     -------
@@ -231,11 +232,11 @@ def coordinates(place: Place, space: Shape, shape: Shape) -> tuple[Place, ...] |
     axis of the space); or None where no affine map exists.
     """
     radix = c_strides(shape)
-    digits = [_digits(place.offset, radix, shape)]
-    digits += [_signed_digits(s, radix, shape) for s in place.strides]
-    for axis, n in enumerate(space):
-        if n == 1:
-            digits[axis + 1] = (0,) * len(shape)
+    origin = _digits(place.offset, radix, shape)
+    digits = [origin]
+    for step, n in zip(place.strides, space, strict=True):
+        first = _digits(place.offset + step, radix, shape) if n > 1 else origin
+        digits.append(tuple(b - a for a, b in zip(origin, first, strict=True)))
     maps = [Place(d[0], d[1:]) for d in zip(*digits, strict=True)] if shape else []
     for k, m in enumerate(maps):
         low = m.offset + sum(s * (n - 1) for s, n in zip(m.strides, space, strict=True) if s < 0)
@@ -247,21 +248,6 @@ def coordinates(place: Place, space: Shape, shape: Shape) -> tuple[Place, ...] |
 
 def _digits(value: int, radix: Strides, shape: Shape) -> tuple[int, ...]:
     return tuple(value // r % n if n else 0 for r, n in zip(radix, shape, strict=True))
-
-
-def _signed_digits(stride: int, radix: Strides, shape: Shape) -> tuple[int, ...]:
-    """Digits of a step. A step of several axes at once (a diagonal) takes each toward zero,
-    or, where that is longer than half the axis, the other way round with a carry."""
-    sign, rest = (1, stride) if stride >= 0 else (-1, -stride)
-    result = []
-    for r, n in zip(radix, shape, strict=True):
-        q, rest = divmod(rest, r) if n != 1 else (0, rest)
-        result.append(q)
-    for k in range(len(result) - 1, 0, -1):
-        if result[k] * 2 > shape[k] and sum(1 for d in result if d) > 1:
-            result[k] -= shape[k]
-            result[k - 1] += 1
-    return tuple(sign * d for d in result)
 
 
 def _carry(m: Place, k: int, space: Shape, shape: Shape) -> Split | None:

@@ -6,10 +6,10 @@ bindings are this one and cuda_library.
 
 from __future__ import annotations
 
+import functools
 from array import array
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +64,7 @@ class CudaToolchain:
             return CompileError(text, str(error))
 
 
-@lru_cache(maxsize=None)
+@functools.cache
 def nvrtc_version() -> str:
     """Version of NVRTC."""
     from cuda.bindings import nvrtc
@@ -93,9 +93,7 @@ class CudaProgram(Program):
 
     def load(self, path: Path) -> None:
         """Take the function of a cubin."""
-        module = cupy_function.Module()
-        module.load(path.read_bytes())
-        self.function = module.get_function("kernel")
+        self.function = load(path)
 
     def ready(
         self,
@@ -115,6 +113,13 @@ class CudaProgram(Program):
                 keep.append(scratch)
                 words.append(scratch.address)
         return launcher(self.function, grid.blocks, grid.threads, words or [0], keep)
+
+
+def load(path: Path) -> Any:
+    """The function of a cubin, for the current device."""
+    module = cupy_function.Module()
+    module.load(path.read_bytes())
+    return module.get_function("kernel")
 
 
 def launcher(function: Any, blocks: int, threads: int, words: list[int], keep: Any) -> Ready:

@@ -7,6 +7,7 @@ from typing import Any
 import cupy
 
 from ..graph.node import Node
+from .cuda_scan import scan as scan
 
 
 def matmul(node: Node, out: Any, a: Any, b: Any) -> None:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import ctypes.util
+import ctypes
+import importlib.util
 import os
 import threading
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from functools import lru_cache
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -195,7 +196,7 @@ def _make(name: str) -> Device:
     return CudaDevice(name)
 
 
-@lru_cache(maxsize=None)
+@cache
 def gpu_is_there() -> bool:
     """True if the machine has a GPU and its driver. No context is created, no CuPy imported."""
     if os.environ.get("CUDA_VISIBLE_DEVICES", "0").strip() in ("", "-1"):
@@ -211,7 +212,7 @@ def gpu_is_there() -> bool:
     return True
 
 
-@lru_cache(maxsize=None)
+@cache
 def cuda_problem() -> str:
     """Why CUDA devices cannot be used; empty if they can."""
     if not gpu_is_there():
@@ -220,6 +221,8 @@ def cuda_problem() -> str:
         import cupy
     except ImportError:
         return "CuPy is not installed; install cucudnn[cuda12] or cucudnn[cuda13]"
+    if importlib.util.find_spec("cuda") is None or importlib.util.find_spec("cuda.core") is None:
+        return "cuda-core is not installed; install cucudnn[cuda12] or cucudnn[cuda13]"
     try:
         count = cupy.cuda.runtime.getDeviceCount()
     except Exception as error:  # noqa: BLE001 - whatever CuPy raises, the GPU does not work
@@ -227,7 +230,7 @@ def cuda_problem() -> str:
     return "" if count else "CuPy sees no GPU"
 
 
-@lru_cache(maxsize=None)
+@cache
 def default_name() -> str:
     """ "cuda:0" where it works, else "cpu". Warns once if only an extra is missing."""
     if not gpu_is_there():
@@ -239,7 +242,7 @@ def default_name() -> str:
     return "cuda:0"
 
 
-@lru_cache(maxsize=None)
+@cache
 def names() -> tuple[str, ...]:
     """The names of all devices, the default first."""
     if cuda_problem():

@@ -192,16 +192,22 @@ def identity_text(reduction: Reduction) -> str:
         return ""
     value, c_type = op.identity(dtype), dtypes.value_type(dtype)
     if dtype.kind == "c":
+        if op is ops.prod:  # infinity times 1 + 0i is not itself
+            return ""
         part = "float" if dtype == dtypes.complex64 else "double"
-        im = "-0.0" if op is ops.sum_ else "0"
-        return f"{c_type}{{({part}){value}, ({part}){im}}}"
-    if isinstance(value, float) and np.isinf(value):
-        return f"({c_type}){'-' if value < 0 else ''}XP_INF"
+        return f"{c_type}{{{_float_text(part, value.real)}, {_float_text(part, value.imag)}}}"
+    if isinstance(value, float):
+        return _float_text(c_type, value)
     if dtype.kind == "b":
         return "true" if value else "false"
     if value == -(2**63):
-        return "(-9223372036854775807LL - 1)"
+        return f"({c_type})(-9223372036854775807LL - 1)"
     return f"({c_type}){value}{'ULL' if dtype.kind == 'u' else 'LL' if dtype.kind == 'i' else ''}"
+
+
+def _float_text(c_type: str, value: float) -> str:
+    text = "XP_INF" if np.isinf(value) else repr(abs(value))
+    return f"({c_type}){'-' if np.signbit(value) else ''}{text}"
 
 
 def result_text(reduction: Reduction, tree: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -109,15 +110,14 @@ def flush(device: str, reason: str = "flush") -> None:
     """Evaluate everything that is pending and alive on a device. A failure is not raised here but
     where the array that failed is read."""
     statistics.flush_reason = reason
-    roots = sinks(device)
-    try:
-        evaluate(roots)
-    except Exception:  # noqa: BLE001
-        for node in roots:
-            try:
-                evaluate([node])
-            except Exception:  # noqa: BLE001, S112, PERF203 - raised again by its own read
-                continue
+    with get(device).lock:  # so that nobody else's evaluation changes the graph meanwhile
+        roots = sinks(device)
+        try:
+            evaluate(roots)
+        except Exception:  # noqa: BLE001
+            for node in roots:
+                with suppress(Exception):  # raised again where it is read
+                    evaluate([node])
 
 
 def keep_budget(device: str) -> None:
@@ -126,16 +126,17 @@ def keep_budget(device: str) -> None:
     book, settings = _logs.get(device) or log(device), current()
     if book.recorded < settings.pending_nodes and book.made < SMALL:
         return
-    if book.recorded >= settings.pending_nodes:
-        book.recorded = len(pending_closure(live_pending(device)))
+    with get(device).lock:
         if book.recorded >= settings.pending_nodes:
-            flush(device, f"{book.recorded} operations were pending")
-            book.recorded = 0
-    if book.made >= max(settings.pending_bytes // 4, SMALL):
-        book.made = 0
-        kept = _kept_bytes(device)
-        if kept > settings.pending_bytes:
-            flush(device, f"pending operations alone kept {kept} bytes alive")
+            book.recorded = len(pending_closure(live_pending(device)))
+            if book.recorded >= settings.pending_nodes:
+                flush(device, f"{book.recorded} operations were pending")
+                book.recorded = 0
+        if book.made >= max(settings.pending_bytes // 4, SMALL):
+            book.made = 0
+            kept = _kept_bytes(device)
+            if kept > settings.pending_bytes:
+                flush(device, f"pending operations alone kept {kept} bytes alive")
 
 
 def _kept_bytes(device: str) -> int:
@@ -459,6 +460,11 @@ def _array(node: Node, device: Device) -> Any:
     return device.view(base.data, node, node.attrs[0] if base is not node else 0)
 
 
+def _named(order: Sequence[Node | None], slot: int) -> Node | None:
+    """The node of a slot, or what its statement made of it: only that has the statement's line."""
+    return next((n for n in order[slot:] if n is not None and n.line is not None), None)
+
+
 def where_recorded(node: Node) -> str:
     """The user's line that recorded a node, as "file:line", or nothing."""
     if node.line is None:
@@ -475,7 +481,7 @@ def _explain_failure(error: Exception, step: Step, order: list[Node]) -> None:
     lines = dict.fromkeys(
         f"  {where}: {node.op.name} of shape {node.shape}, {node.dtype}"
         for slot in step.nodes
-        if (node := order[slot]) is not None and (where := where_recorded(node))
+        if (node := _named(order, slot)) is not None and (where := where_recorded(node))
     )
     note = "while evaluating what was recorded at\n" + "\n".join(lines)
     if lines and note not in getattr(error, "__notes__", ()):

@@ -233,7 +233,7 @@ def _by_reference(op: Op, dtype: DType, operands: Sequence[Any]) -> Any:
     return np.asarray(op.reference(*operands)).astype(dtype, copy=False)
 
 
-@lru_cache(maxsize=None)
+@lru_cache(maxsize=4096)
 def _single(op: Op, dtype: DType, source: tuple[DType, ...]) -> HostProgram:
     n = len(source)
     values = [Value("argument", d, i) for i, d in enumerate(source)]

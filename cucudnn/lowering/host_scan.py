@@ -20,6 +20,7 @@ from .dialect import Writer
 Array = np.ndarray[Any, Any]
 
 COLUMNS = 64  # neighbouring rows that are combined side by side
+ROWS = 8  # the same where each row lies by itself: enough to hide a step's latency
 GRAIN = 65_536  # elements
 
 
@@ -35,10 +36,9 @@ def scan(node: Node, out: Array, x: Array, first: Array | None = None) -> None:
     text = render(step, node.dtype)
     function = toolchain.load(cache.artefact([text], host)[0], "kernel")
     outer, inner = x.strides[:-1], x.strides[-1]
-    side_by_side = bool(outer) and abs(outer[-1]) < abs(inner)
-    rows = shapes.size(x.shape[:-1])
-    width = min(COLUMNS, x.shape[-2]) if side_by_side else 1
-    blocks = rows // x.shape[-2] * -(-x.shape[-2] // width) if side_by_side else rows
+    near = x.shape[-2] if outer else 1
+    width = min(COLUMNS if outer and abs(outer[-1]) < abs(inner) else ROWS, near)
+    blocks = shapes.size(x.shape[:-1]) // near * -(-near // width)
     size = x.dtype.itemsize
     words = [
         x.shape[-1], inner // size, out.strides[-1] // size, width, len(outer),
@@ -75,7 +75,7 @@ def render(step: Op, dtype: DType) -> str:
         return f"xp_load({text})" if half else text
 
     w = Writer()
-    with w.block('XP_EXPORT void kernel(const int64_t* w, int64_t begin, int64_t end)'):
+    with w.block("XP_EXPORT void kernel(const int64_t* w, int64_t begin, int64_t end)"):
         w("const int64_t n = w[0], xs = w[1], ys = w[2], width = w[3], outer = w[4];")
         w(f"const {element}* const p = (const {element}*)w[5];")
         w(f"{element}* const q = ({element}*)w[6];")

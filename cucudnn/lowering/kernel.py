@@ -245,7 +245,8 @@ def build(group: Group, device: str) -> Bound:
         wide=cuda and _is_wide(launch),
         vector=vector,
     )
-    members = [m for m in group.members if m.op is not ops.iota]
+    members = sorted(group.members, key=lambda n: n.seq)
+    members = [m for m in members if m.op is not ops.iota]
     return Bound(
         kernel,
         launch,

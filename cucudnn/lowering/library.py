@@ -49,6 +49,7 @@ LIBRARY: list[Row] = [
     Row(ops.matmul, "cpu", is_integer_product, "NumPy", "matmul"),
     Row(ops.matmul, "cpu", always, "BLAS", "matmul"),
     Row(ops.conv2d, "cpu", always, "BLAS", "conv2d"),
+    Row(ops.scan, "cuda", always, "generated CUDA", "scan"),
     Row(ops.scan, "cpu", always, "generated C++", "scan"),
 ]
 

@@ -6,6 +6,16 @@ template <class T> struct xp_position {
 
 template <class T> XP_STEP bool xp_is_nan(T v) { return v != v; }
 
+// Complex numbers are ordered by real part, then imaginary.
+template <class T> XP_STEP bool operator==(xp_complex<T> a, xp_complex<T> b) {
+  return a.re == b.re && a.im == b.im;
+}
+template <class T> XP_STEP bool operator!=(xp_complex<T> a, xp_complex<T> b) { return !(a == b); }
+template <class T> XP_STEP bool operator<(xp_complex<T> a, xp_complex<T> b) {
+  return a.re < b.re || (a.re == b.re && a.im < b.im);
+}
+template <class T> XP_STEP bool operator>(xp_complex<T> a, xp_complex<T> b) { return b < a; }
+
 template <class T> XP_STEP xp_position<T> xp_argmax(xp_position<T> a, xp_position<T> b) {
   const bool nan_a = xp_is_nan(a.value), nan_b = xp_is_nan(b.value);
   const bool better = nan_a ? false : nan_b || b.value > a.value;

@@ -18,6 +18,17 @@ template <class T> XP_STEP T xp_shuffle_down(T v, int distance) {
   return v;
 }
 
+template <class T> XP_STEP T xp_shuffle_up(T v, int distance) {
+  xp_words4<T> w;
+  memset(&w, 0, sizeof w);
+  memcpy(&w, &v, sizeof v);
+#pragma unroll
+  for (int i = 0; i < (int)(sizeof(w) / 4); ++i)
+    w.word[i] = __shfl_up_sync(0xffffffffu, w.word[i], distance);
+  memcpy(&v, &w, sizeof v);
+  return v;
+}
+
 template <class T> XP_STEP T xp_shuffle(T v, int source) {
   xp_words4<T> w;
   memset(&w, 0, sizeof w);
@@ -104,15 +115,15 @@ template <class T, int n> struct xp_storage {
   XP_STEP_MEMBER T* v() { return (T*)bytes; }
 };
 
-// What another block wrote, past this one's caches.
-template <class T> XP_STEP T xp_volatile(const T* p) {
+// What another block wrote, from the cache that all blocks share.
+template <class T> XP_STEP T xp_fresh(const T* p) {
   xp_words4<T> w;
   memset(&w, 0, sizeof w);
   if (sizeof(T) < 4) {
     for (int i = 0; i < (int)sizeof(T); ++i)
-      ((unsigned char*)&w)[i] = ((const volatile unsigned char*)p)[i];
+      ((unsigned char*)&w)[i] = __ldcg((const unsigned char*)p + i);
   } else {
-    for (int i = 0; i < (int)(sizeof(T) / 4); ++i) w.word[i] = ((const volatile int*)p)[i];
+    for (int i = 0; i < (int)(sizeof(T) / 4); ++i) w.word[i] = __ldcg((const int*)p + i);
   }
   T v;
   memcpy(&v, &w, sizeof v);

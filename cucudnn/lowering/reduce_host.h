@@ -105,21 +105,22 @@ template <class R, class T> struct xp_tree_columns {
 template <bool greater, class T> struct xp_best {
   xp_position<T> best = {T(), -1};
   inline void take(const T* v, int64_t at, int64_t m) {
-    alignas(64) T lane[16];
-    int64_t first = m < 16 ? m : 16, j = first;
+    alignas(64) T lane[XP_LANES];
+    const int64_t first = m < XP_LANES ? m : XP_LANES;
     for (int64_t l = 0; l < first; ++l) lane[l] = v[l];
-    for (; j + 16 <= m; j += 16)
-      for (int64_t l = 0; l < 16; ++l) lane[l] = better(v[j + l], lane[l]) ? v[j + l] : lane[l];
+    int64_t j = first;
+#pragma GCC unroll 1
+    for (; j + XP_LANES <= m; j += XP_LANES)
+      for (int64_t l = 0; l < XP_LANES; ++l) lane[l] = better(v[j + l], lane[l]);
+    for (int64_t l = 0; j + l < m; ++l) lane[l] = better(v[j + l], lane[l]);
     T top = lane[0];
-    for (int64_t l = 1; l < first; ++l) top = better(lane[l], top) ? lane[l] : top;
-    for (; j < m; ++j) top = better(v[j], top) ? v[j] : top;
-    if (best.index >= 0 && !better(top, best.value)) return;
+    for (int64_t l = 1; l < first; ++l) top = better(lane[l], top);
+    if (best.index >= 0 && (best.value != best.value || !beats(top, best.value))) return;
     for (j = 0; !(v[j] == top || (top != top && v[j] != v[j])); ++j) {}
     best = {top, at + j};
   }
-  // NaN is better than every number, and no better than NaN
-  static inline bool better(T a, T b) {
-    return ((greater ? a > b : a < b) | (a != a)) & (b == b);
-  }
+  // NaN beats every number, and nothing beats NaN
+  static inline bool beats(T a, T b) { return (greater ? a > b : a < b) || a != a; }
+  static inline T better(T a, T b) { return beats(a, b) ? a : b; }
   inline xp_position<T> total() const { return best; }
 };

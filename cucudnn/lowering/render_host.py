@@ -7,7 +7,7 @@ shared out exports `finish` too, which combines the parts of each kept index.
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 from importlib.resources import files
 
 from ..graph import dtypes, ops
@@ -27,7 +27,7 @@ template <class T> XP_STEP T xp_scalar(const int64_t* w) {
 """
 
 
-@lru_cache(maxsize=None)
+@cache
 def _header(file: str) -> str:
     return files("cucudnn.lowering").joinpath(file).read_text()
 
@@ -320,7 +320,6 @@ def _tail(w: Writer, kernel: Kernel, totals: list[str]) -> None:
 def _column(w: Writer, kernel: Kernel) -> None:
     """Columns: a block of neighbouring kept indices is reduced row by row, side by side."""
     last_kept = kernel.kept - 1
-    reduced = range(kernel.kept, kernel.rank)
     lanes = "1" if kernel.short else "XP_LANES"
     with w.block("XP_EXPORT void kernel(const int64_t* w, int64_t begin, int64_t end)"):
         _decode(w, kernel)
@@ -334,52 +333,59 @@ def _column(w: Writer, kernel: Kernel) -> None:
                 w("const int64_t part = unit % parts, block = unit / parts;")
                 block = "block"
             w(f"const int64_t i{last_kept} = {block} % blocks * XP_COLUMNS;")
-            w(f"const int64_t columns = n{last_kept} - i{last_kept} < XP_COLUMNS "
-              f"? n{last_kept} - i{last_kept} : XP_COLUMNS;")  # fmt: skip
+            w(f"const int64_t left = n{last_kept} - i{last_kept};")
+            w("const int64_t columns = left < XP_COLUMNS ? left : XP_COLUMNS;")
             if last_kept:
                 _coordinates(w, range(last_kept), f"{block} / blocks")
             _pointers(w, kernel, "p", "k", range(kernel.kept))
             _outputs(w, kernel, range(kernel.kept))
-            for k, r in enumerate(kernel.reductions):
-                w(f"xp_tree_columns<R{k}, {dialect.tree_type(r)}> tree{k};")
-            limits = "int64_t at = 0; at < n;"
-            if kernel.few:
-                w("const int64_t stop = (part + 1) * span < n ? (part + 1) * span : n;")
-                limits = "int64_t at = part * span; at < stop;"
-            with w.block(f"for ({limits} at += XP_CHUNK)"):
-                w("const int64_t m = n - at < XP_CHUNK ? n - at : XP_CHUNK;")
-                with w.block("for (int64_t t = 0; t < m; ++t)"):
-                    w("int64_t rest_r = at + t;")
-                    for axis in reversed(reduced):
-                        if axis == reduced.start:
-                            w(f"const int64_t i{axis} = rest_r;")
-                        else:
-                            w(f"const int64_t i{axis} = rest_r % n{axis}; rest_r /= n{axis};")
-                    _pointers(w, kernel, "k", "x_", reduced)
-                    for k, output in enumerate(kernel.outputs):
-                        if output.inner:
-                            offset = _offset(f"b{k}", output.classes, reduced, "i")
-                            w(f"const auto z{k} = y{k} + ({offset});")
-                    lane = "0" if kernel.short else "t % XP_LANES"
-                    with w.block(f"if (t < {1 if kernel.short else 'XP_LANES'})"):
-                        _cells(w, kernel, lane, first=True)
-                    with w.block("else"):
-                        _cells(w, kernel, lane, first=False)
-                for k in range(len(kernel.reductions)):
-                    if not kernel.short:
-                        w(f"xp_fold_columns<R{k}>(lane{k}, m, columns);")
-                    w(f"tree{k}.push(lane{k}[0], columns);")
+            _rows_of_columns(w, kernel)
             for k in range(len(kernel.reductions)):
                 w(f"tree{k}.total(lane{k}[0], columns);")
             if kernel.few:
-                with w.block("if (parts > 1)"):
-                    w(f"const int64_t row = {block} / blocks * n{last_kept} + i{last_kept};")
-                    with w.block("for (int64_t j = 0; j < columns; ++j)"):
-                        for k in range(len(kernel.reductions)):
-                            w(f"partial{k}[(row + j) * parts + part] = lane{k}[0][j];")
-                    w("continue;")
+                _column_parts(w, kernel, block)
             with w.block("for (int64_t j = 0; j < columns; ++j)"):
                 _column_tail(w, kernel, last_kept)
+
+
+def _column_parts(w: Writer, kernel: Kernel, block: str) -> None:
+    """The partial results of a block of columns whose rows are shared out."""
+    last_kept = kernel.kept - 1
+    with w.block("if (parts > 1)"):
+        w(f"const int64_t row = {block} / blocks * n{last_kept} + i{last_kept};")
+        with w.block("for (int64_t j = 0; j < columns; ++j)"):
+            for k in range(len(kernel.reductions)):
+                w(f"partial{k}[(row + j) * parts + part] = lane{k}[0][j];")
+        w("continue;")
+
+
+def _rows_of_columns(w: Writer, kernel: Kernel) -> None:
+    """Chunk by chunk, each row's elements go into the lanes of their columns."""
+    reduced = range(kernel.kept, kernel.rank)
+    for k, r in enumerate(kernel.reductions):
+        w(f"xp_tree_columns<R{k}, {dialect.tree_type(r)}> tree{k};")
+    limits = "int64_t at = 0; at < n;"
+    if kernel.few:
+        w("const int64_t stop = (part + 1) * span < n ? (part + 1) * span : n;")
+        limits = "int64_t at = part * span; at < stop;"
+    with w.block(f"for ({limits} at += XP_CHUNK)"):
+        w("const int64_t m = n - at < XP_CHUNK ? n - at : XP_CHUNK;")
+        with w.block("for (int64_t t = 0; t < m; ++t)"):
+            _coordinates(w, reduced, "at + t")
+            _pointers(w, kernel, "k", "x_", reduced)
+            for k, output in enumerate(kernel.outputs):
+                if output.inner:
+                    offset = _offset(f"b{k}", output.classes, reduced, "i")
+                    w(f"const auto z{k} = y{k} + ({offset});")
+            lane = "0" if kernel.short else "t % XP_LANES"
+            with w.block(f"if (t < {1 if kernel.short else 'XP_LANES'})"):
+                _cells(w, kernel, lane, first=True)
+            with w.block("else"):
+                _cells(w, kernel, lane, first=False)
+        for k in range(len(kernel.reductions)):
+            if not kernel.short:
+                w(f"xp_fold_columns<R{k}>(lane{k}, m, columns);")
+            w(f"tree{k}.push(lane{k}[0], columns);")
 
 
 def _cells(w: Writer, kernel: Kernel, lane: str, *, first: bool) -> None:

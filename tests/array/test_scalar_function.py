@@ -223,6 +223,42 @@ def test_a_global_that_changes_is_seen(monkeypatch):
     np.testing.assert_allclose(xp.map(calling, a, b), expected)
 
 
+def test_an_integer_that_does_not_fit_is_an_error():
+    x = xp.asarray(np.array([1, 2], np.uint8))
+    for k in (5, 300, 6):  # the function is compiled by then
+        if k == 300:
+            with pytest.raises(OverflowError):
+                xp.map(scaled(k), x)
+        else:
+            np.testing.assert_array_equal(xp.map(scaled(k), x), [k, 2 * k])
+
+
+def test_elements_of_what_is_outside():
+    table, options = [0.5, 2.0], {"slope": xp.asarray([3.0, 4.0])}
+
+    def function(v):
+        return v * table[1] if v > table[0] else v * options["slope"][-1]
+
+    x = np.array([1.0, -1.0])
+    np.testing.assert_array_equal(xp.map(function, xp.asarray(x)), [2.0, -4.0])
+    table[1] = 5.0
+    np.testing.assert_array_equal(xp.map(function, xp.asarray(x)), [5.0, -4.0])
+
+
+def test_conversions():
+    functions = [
+        (lambda v: np.float32(v) if v > 0 else np.float32(0), "float32"),
+        (lambda v: v.astype(xp.int32) if v > 0 else xp.int32(7), "int32"),
+        (lambda v: bool(v) if v > 0 else False, "bool"),
+        (lambda v: complex(v, 2) if v > 0 else 1j, "complex128"),
+    ]
+    x = np.array([1.5, -2.5, 300.25])
+    for function, dtype in functions:
+        found = xp.map(function, xp.asarray(x))
+        assert found.dtype == dtype
+        np.testing.assert_array_equal(found, [function(v) for v in x])
+
+
 class Activation:
     def __init__(self, slope, mode="leaky"):
         self.slope, self.mode = slope, mode
@@ -268,16 +304,16 @@ def test_lambdas_on_one_line_are_told_apart():
     np.testing.assert_array_equal(several, [11, 22])
 
 
-# --- what is refused --------------------------------------------------------------------------------
+# --- what is refused ------------------------------------------------------------------------------
 
 
 def recursive(v):
     return v if v < 1 else recursive(v - 1)
 
 
-def without_return(v):
+def without_return(v):  # noqa: RET503
     if v > 0:
-        return v  # noqa: RET503
+        return v
 
 
 def unset(v):
@@ -359,7 +395,7 @@ def test_the_caches_are_bounded(monkeypatch):
     assert len(scalar_function._by_text) < 3000
 
 
-# --- random programs ----------------------------------------------------------------------------------
+# --- random programs ------------------------------------------------------------------------------
 
 
 class Programs:

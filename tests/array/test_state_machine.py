@@ -251,7 +251,7 @@ class Writer:
         self.steps = [
             (self.creation, 5), (self.unary, 4), (self.binary, 9), (self.cast, 2),
             (self.reduction, 5), (self.view, 10), (self.item, 3), (self.write, 9),
-            (self.augmented, 9), (self.overlap, 5), (self.recurrence, 2), (self.drop, 8),
+            (self.augmented, 9), (self.overlap, 5), (self.recurrence, 2), (self.versions, 3), (self.drop, 8),
             (self.alias, 2), (self.snapshot, 3), (self.exported, 2), (self.foreign_write, 4),
             (self.shared, 2), (self.gather, 2), (self.scatter, 3), (self.pickled, 1),
             (self.flushed, 2), (self.broken, 1), (self.joined, 2), (self.iterated, 2),
@@ -491,6 +491,19 @@ class Writer:
             lines += [f"{total} = {x}[{i - 1}].sum()", f"{x}[{i}] = {x}[{i - 1}] * 0 + {i}"]
         return lines or self.creation()
 
+    def versions(self):
+        """An expression of an old and a new version, whose old part has no name any more."""
+        x, old, name = self.pick_array(), self.new(), self.new()
+        if x is None or self.names[x].dtype.kind == "b":
+            return self.creation()
+        f = self.rng.choice(["{} * 2", "{} + 1", "{}.sum()", "{}[::-1] - 1", "{}.T + 1"])
+        if not self.names[x].ndim:
+            f = "{} * 2"
+        key = self.key(self.names[x].shape)
+        together = self.rng.choice([f"{old} + {x}", f"{x} + {old} * 2", f"{old} - {x}.sum()"])
+        return [f"{old} = {f.format(x)}", f"{x}[{key}] = {self.number()}",
+                f"{name} = {together}", f"del {old}"]  # fmt: skip
+
     def drop(self):
         name = self.pick("vtas")
         return [f"del {name}"] if name else self.creation()
@@ -709,3 +722,96 @@ def run_many(device, steps, first=0):
 def test_random_programs(device):
     report = run_many(device, STEPS, int(os.environ.get("CUCUDNN_SEED", "0")))
     assert report is None, report
+
+
+# --- each rule is needed --------------------------------------------------------------------------
+
+
+def _element_as_view(x, key, get=indexing.get):
+    parts = key if type(key) is tuple else (key,)
+    if len(parts) == x.ndim and all(type(p) is int for p in parts):
+        key = (*parts, Ellipsis)
+    return get(x, key)
+
+
+class _Stale(ndarray._Elements):
+    """Iteration that keeps its values over a write."""
+
+    def __next__(self):
+        if self.values is not None and self.position < len(self.values):
+            self.position += 1
+            return ndarray.from_host(self.values[self.position - 1], "cpu", scalar=True)
+        return super().__next__()
+
+
+def _exclusive(storage):
+    evaluate.evaluate([storage.node])
+
+
+def _without_edges(walk, *arguments, need=partition.need):
+    """Readers of the old version do not come before the write."""
+    groups, walk.update_groups = walk.update_groups, {}
+    need(walk, *arguments)
+    walk.update_groups = groups
+
+
+def _still_owned(x, *, for_good, make_shared=interchange._make_shared):
+    node, offset = make_shared(x, for_good=for_good)
+    node.shared = False
+    return node, offset
+
+
+def _predicates_without(name):
+    return tuple(p for p in partition.PREDICATES if p.__name__ != name)
+
+
+def _like_c(shape, strides, itemsize):
+    return ndarray.shapes.c_strides(shape, itemsize)
+
+
+def _decide_nothing_failed(device, nodes, asked, failed, decide=evaluate._decide_writes):
+    return decide(device, nodes, asked, set())
+
+
+def _nobody(device, bases, stored):
+    return {b: set() for b in bases}
+
+
+def _may_forget(self, since=-1):
+    """Only the newest arrays count as live."""
+    found = [s for _, r in self.entries[-3:] if (s := r()) is not None and _ > since]
+    return list(dict.fromkeys(found))
+
+
+MUTANTS = {
+    "live readers are not looked for": (evaluate, "_outside_readers", _nobody),
+    "only the newest arrays are looked at": (evaluate.Log, "alive", _may_forget),
+    "a snapshot does not lend": (evaluate, "is_lent", lambda node: False),
+    "a reader may run after the write": (partition, "PREDICATES", _predicates_without("runs_after_write")),
+    "readers are not put before the write": (partition, "need", _without_edges),
+    "a write may read what it writes": (partition, "PREDICATES", _predicates_without("reads_what_it_writes")),
+    "what reads shared memory waits": (unit, "run_or_defer", lambda node: None),
+    "an export leaves the readers": (evaluate, "make_exclusive", _exclusive),
+    "exported memory counts as owned": (interchange, "_make_shared", _still_owned),
+    "a value that aliases is not copied": (indexing, "_must_be_taken", lambda value, old: False),
+    "an element is a view": (indexing, "get", _element_as_view),
+    "iteration keeps its values": (ndarray, "_Elements", _Stale),
+    "read-only views are written": (indexing, "check_writeable", lambda x: None),
+    "copies are in C order": (ndarray.shapes, "like_strides", _like_c),
+    "a reader that failed is run again": (evaluate, "_decide_writes", _decide_nothing_failed),
+}  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("mutant", MUTANTS)
+def test_mutants(mutant, monkeypatch):
+    """With a rule removed some program fails."""
+    monkeypatch.setattr(*MUTANTS[mutant])
+    seed = steps = 0
+    while steps < 20_000:
+        done, failure = run_program(seed, "cpu")
+        if failure is not None:
+            return
+        steps += len(done)
+        seed += 1
+    pytest.fail(f"no program of {seed} tells the difference")

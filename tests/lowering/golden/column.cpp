@@ -15,15 +15,16 @@ XP_EXPORT void kernel(const int64_t* w, int64_t begin, int64_t end) {
   alignas(64) float lane0[XP_LANES][XP_COLUMNS];
   for (int64_t unit = begin; unit < end; ++unit) {
     const int64_t i0 = unit % blocks * XP_COLUMNS;
-    const int64_t columns = n0 - i0 < XP_COLUMNS ? n0 - i0 : XP_COLUMNS;
+    const int64_t left = n0 - i0;
+    const int64_t columns = left < XP_COLUMNS ? left : XP_COLUMNS;
     const auto k0 = p0 + (i0);
     const auto y0 = q0 + (i0);
     xp_tree_columns<R0, float> tree0;
     for (int64_t at = 0; at < n; at += XP_CHUNK) {
       const int64_t m = n - at < XP_CHUNK ? n - at : XP_CHUNK;
       for (int64_t t = 0; t < m; ++t) {
-        int64_t rest_r = at + t;
-        const int64_t i1 = rest_r;
+        int64_t rest = at + t;
+        int64_t i1 = rest;
         const auto x_0 = k0 + (i1 * a0_1);
         if (t < XP_LANES) {
           #pragma GCC ivdep

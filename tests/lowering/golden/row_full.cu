@@ -80,7 +80,7 @@ kernel(const __grid_constant__ xp_words words) {
   }
   if (threadIdx.x == 0) partial0[unit * parts + part] = tree0.total();
   if (!xp_is_last(tickets + unit, parts)) return;
-  for (int i = threadIdx.x; i < parts; i += 256) shared0.v()[i] = xp_volatile(partial0 + unit * parts + i);
+  for (int i = threadIdx.x; i < parts; i += 256) shared0.v()[i] = xp_fresh(partial0 + unit * parts + i);
   xp_fold_shared<R0>(shared0.v(), parts, threadIdx.x);
   if (threadIdx.x == 0) {
     const float r0 = shared0.v()[0];

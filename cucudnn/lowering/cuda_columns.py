@@ -1,0 +1,219 @@
+"""The column template of CUDA. reduce_cuda.h has what it calls."""
+
+from __future__ import annotations
+
+from ..graph import dtypes
+from . import dialect
+from .cuda_text import (
+    CHUNK,
+    THREADS,
+    coordinates,
+    in_order,
+    kept_pointers,
+    offset_text,
+    store,
+    tree_value,
+)
+from .dialect import Writer, name
+from .kernel import Kernel
+
+
+def column_text(w: Writer, kernel: Kernel) -> None:
+    """Neighbouring threads take neighbouring columns, one or four each; the threads of a column
+    share its lanes."""
+    if kernel.short:
+        in_order(w, kernel)
+        return
+    v = kernel.vector
+    columns = kernel.columns // v  # threads side by side
+    deep = THREADS // columns  # threads of a column
+    each = max(1, 128 // deep)  # lanes of a thread: l = y + deep * i
+    last_kept = kernel.kept - 1
+    kept, reduced = range(kernel.kept), range(kernel.kept, kernel.rank)
+    w(f"const int x = threadIdx.x % {columns}, y = threadIdx.x / {columns};")
+    w(f"const idx across = (n{last_kept} + {columns * v - 1}) / {columns * v};")
+    block = "(idx)blockIdx.x"
+    if kernel.few:
+        w("const idx block = (idx)blockIdx.x / parts; const int part = blockIdx.x % parts;")
+        block = "block"
+    w(f"const idx i{last_kept} = {block} % across * {columns * v} + x * {v};")
+    w(f"const bool inside = i{last_kept} < n{last_kept};")
+    coordinates(w, range(last_kept), f"{block} / across")
+    kept_pointers(w, kernel, kept)
+    for k, r in enumerate(kernel.reductions):
+        c_type = dialect.tree_type(r)
+        w(f"__shared__ xp_storage<{c_type}, {THREADS * v}> shared{k};")
+        w(f"xp_tree<R{k}, {c_type}, 32> tree{k}[{v}];")
+    w("const idx begin = part * span;" if kernel.few else "const idx begin = 0;")
+    w("const idx end = begin + span < n ? begin + span : n;" if kernel.few
+      else "const idx end = n;")  # fmt: skip
+    with w.block(f"for (idx at = begin; at < end; at += {CHUNK})"):
+        w(f"const int m = (int)(end - at < {CHUNK} ? end - at : {CHUNK});")
+        for k, r in enumerate(kernel.reductions):
+            w(f"{dialect.tree_type(r)} lane{k}[{each}][{v}];")
+        with w.block("const auto rows = [&](auto full)", "};"):
+            w(f"#pragma unroll (full.value ? {max(1, 16 // each)} : 1)")
+            with w.block("for (int j = 0; j < 8; ++j)"):
+                w("#pragma unroll")
+                with w.block(f"for (int i = 0; i < {each}; ++i)"):
+                    w(f"const int e = j * 128 + y + {deep} * i;")
+                    w("if (!full.value && e >= m) continue;")
+                    w("const idx r = at + e;")
+                    coordinates(w, reduced, "r")
+                    _row_of_columns(w, kernel, reduced)
+        w(f"if (inside) {{ if (m == {CHUNK}) rows(xp_yes()); else rows(xp_no()); }}")
+        w("const int present = m > 128 ? 128 : m;")
+        for k in range(len(kernel.reductions)):
+            _fold_columns(w, k, v, columns, deep, each)
+            w(f"if (inside && y == 0) for (int c = 0; c < {v}; ++c) "
+              f"tree{k}[c].push(shared{k}.v()[x * {v} + c]);")  # fmt: skip
+            w("__syncthreads();")
+    with w.block(
+        "const auto finish = [&](int c, "
+        + ", ".join(f"{dialect.tree_type(r)} total{k}" for k, r in enumerate(kernel.reductions))
+        + ")",
+        "};",
+    ):
+        _column_tail(w, kernel, last_kept)
+    totals = ", ".join(f"tree{k}[c].total()" for k in range(len(kernel.reductions)))
+    finish = f"for (int c = 0; c < {v}; ++c) finish(c, {totals});"
+    if not kernel.few:
+        w(f"if (inside && y == 0) {finish}")
+        return
+    w(f"if (parts == 1) {{ if (inside && y == 0) {finish} return; }}")
+    wide = columns * v
+    for k in range(len(kernel.reductions)):
+        w(f"if (inside && y == 0) for (int c = 0; c < {v}; ++c) "
+          f"partial{k}[((idx)block * parts + part) * {wide} + x * {v} + c] = "
+          f"tree{k}[c].total();")  # fmt: skip
+    w("if (!xp_is_last(tickets + block, parts)) return;")
+    _combine_parts(w, kernel, wide, deep)
+    w(
+        f"if (inside && y == 0) for (int c = 0; c < {v}; ++c) finish(c, "
+        + ", ".join(f"shared{k}.v()[x * {v} + c]" for k in range(len(kernel.reductions)))
+        + ");"
+    )
+
+
+def _combine_parts(w: Writer, kernel: Kernel, wide: int, deep: int) -> None:
+    """The last block of a block of columns: each thread combines neighbouring parts, 2^k of them,
+    of its columns, then the threads of a column are folded in order."""
+    v = kernel.vector
+    w("int each = 1;", f"while (each * {deep} < parts) each *= 2;")
+    w("const int used = (parts + each - 1) / each;")
+    for k, r in enumerate(kernel.reductions):
+        c_type = dialect.tree_type(r)
+        with w.block(f"for (int c = 0; inside && y < used && c < {v}; ++c)"):
+            w(f"const {c_type}* from = partial{k} + (idx)block * parts * {wide} + x * {v} + c;")
+            w(f"xp_tree<R{k}, {c_type}, 12> own;")
+            w("const int stop = (y + 1) * each < parts ? (y + 1) * each : parts;")
+            with w.block("for (int i = y * each; i < stop; i += 8)"):
+                w(f"{c_type} u[8];", "#pragma unroll")
+                w(f"for (int j = 0; j < 8; ++j) if (i + j < stop) "
+                  f"u[j] = xp_fresh(from + (idx)(i + j) * {wide});")  # fmt: skip
+                w("for (int j = 0; j < 8 && i + j < stop; ++j) own.push(u[j]);")
+            w(f"shared{k}.v()[threadIdx.x * {v} + c] = own.total();")
+        with w.block("for (int d = 1; d < used; d *= 2)"):
+            w("__syncthreads();")
+            w("if (inside && y % (2 * d) == 0 && y + d < used)")
+            w(f"  for (int c = 0; c < {v}; ++c) shared{k}.v()[threadIdx.x * {v} + c] = "
+              f"R{k}::step(shared{k}.v()[threadIdx.x * {v} + c], "
+              f"shared{k}.v()[threadIdx.x * {v} + c + d * {wide}]);")  # fmt: skip
+        w("__syncthreads();")
+
+
+def _row_of_columns(w: Writer, kernel: Kernel, reduced: range) -> None:
+    """A row's elements in a thread's columns go into its lane i."""
+    v, last_kept = kernel.vector, kernel.kept - 1
+    loads = []
+    for i in kernel.head + kernel.body:
+        value = kernel.values[i]
+        if v == 1 or value.kind != "argument":
+            continue
+        argument = kernel.arguments[value.index]
+        if argument.memory and argument.classes[last_kept] == "1":
+            k, c_type = value.index, dtypes.storage_type(argument.dtype)
+            loads.append(k)
+            offset = offset_text(f"a{k}", argument.classes, reduced)
+            w(f"const auto g{k} = *(const xp_vector<{c_type}, {v}>*)(k{k} + {offset});")
+    w("#pragma unroll")
+    with w.block(f"for (int c = 0; c < {v}; ++c)"):
+        for i in kernel.head + kernel.body:
+            value = kernel.values[i]
+            c_type = dtypes.value_type(value.dtype)
+            if value.kind == "line":
+                w(dialect.statement(kernel, i))
+            elif value.kind == "argument":
+                text = (
+                    dialect.load(value, f"g{value.index}.v[c]")
+                    if value.index in loads
+                    else _beside(kernel, i, reduced, last_kept)
+                )
+                w(f"const {c_type} {name(kernel, i)} = {text};")
+        for k, output in enumerate(kernel.outputs):
+            if output.inner:
+                offset = offset_text(f"b{k}", output.classes, reduced)
+                store(w, kernel, k, f"y{k}[{offset}{_step(f'b{k}', output.classes, last_kept)}]")
+        for k in range(len(kernel.reductions)):
+            value_text = tree_value(kernel, k, "r")
+            w(f"lane{k}[i][c] = j == 0 ? {value_text} : "
+              f"R{k}::step(lane{k}[i][c], {value_text});")  # fmt: skip
+
+
+def _step(prefix: str, classes: str, axis: int) -> str:
+    """How far the c-th neighbour along an axis is, as text."""
+    return {"0": "", "1": " + c"}.get(classes[axis], f" + c * {prefix}_{axis}")
+
+
+def _beside(kernel: Kernel, i: int, axes: range, last_kept: int) -> str:
+    """An argument at the coordinates of some axes, c columns further."""
+    value = kernel.values[i]
+    k = value.index
+    argument = kernel.arguments[k]
+    offset = offset_text(f"a{k}", argument.classes, axes) + _step(
+        f"a{k}", argument.classes, last_kept
+    )
+    if not argument.memory:
+        return f"k{k} + {offset}"
+    return dialect.load(value, f"k{k}[{offset}]")
+
+
+def _fold_columns(w: Writer, k: int, v: int, columns: int, deep: int, each: int) -> None:
+    """Fold the lanes of each column in halves: first a thread's own, then across threads."""
+    shared = f"shared{k}.v()"
+    for d in _halves(each):
+        w("#pragma unroll")
+        with w.block(f"for (int i = 0; i < {d}; ++i)"):
+            w(f"if (y + {deep} * (i + {d}) < present)", "#pragma unroll")
+            w(f"  for (int c = 0; c < {v}; ++c) "
+              f"lane{k}[i][c] = R{k}::step(lane{k}[i][c], lane{k}[i + {d}][c]);")  # fmt: skip
+    at = f"threadIdx.x * {v} + c"
+    w(f"if (inside) for (int c = 0; c < {v}; ++c) {shared}[{at}] = lane{k}[0][c];")
+    for d in _halves(min(deep, 128)):
+        w("__syncthreads();")
+        w(f"if (inside && y < {d} && y + {d} < present) for (int c = 0; c < {v}; ++c)")
+        w(f"  {shared}[{at}] = R{k}::step({shared}[{at}], {shared}[{at} + {d * columns * v}]);")
+    w("__syncthreads();")
+
+
+def _halves(n: int) -> list[int]:
+    """n/2, n/4, ... 1."""
+    return [n >> i for i in range(1, n.bit_length())]
+
+
+def _column_tail(w: Writer, kernel: Kernel, last_kept: int) -> None:
+    """What is left to do for the c-th column of a thread."""
+    for k, r in enumerate(kernel.reductions):
+        c_type = dtypes.value_type(r.result)
+        w(f"const {c_type} r{k} = {dialect.result_text(r, f'total{k}')};")
+    for i in kernel.head + kernel.tail:
+        value = kernel.values[i]
+        if value.kind == "line":
+            w(dialect.statement(kernel, i))
+        elif value.kind == "argument":
+            c_type = dtypes.value_type(value.dtype)
+            w(f"const {c_type} {name(kernel, i)} = {_beside(kernel, i, range(0), last_kept)};")
+    for k, output in enumerate(kernel.outputs):
+        if not output.inner:
+            step = _step(f"b{k}", output.classes, last_kept)
+            store(w, kernel, k, f"y{k}[0{step}]")

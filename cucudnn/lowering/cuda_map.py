@@ -1,0 +1,114 @@
+"""The map template of CUDA: one tile a block, 16-byte accesses where the operands allow them."""
+
+from __future__ import annotations
+
+from ..graph import dtypes
+from . import dialect
+from .cuda_text import THREADS, UNROLL, coordinates, lines, offset_text, store
+from .dialect import Writer, name
+from .kernel import Kernel
+
+
+def map_text(w: Writer, kernel: Kernel) -> None:
+    if kernel.vector > 1:
+        _map_vector(w, kernel)
+        return
+    axes = range(kernel.rank)
+    total = " * ".join(f"n{a}" for a in axes) or "1"
+    w(f"const idx at = (idx)blockIdx.x * {THREADS} + threadIdx.x;")
+    w(f"if (at >= {total}) return;")
+    coordinates(w, axes, "at")
+    lines(w, kernel, kernel.body, "p", axes)
+    for k, output in enumerate(kernel.outputs):
+        store(w, kernel, k, f"q{k}[{offset_text(f'b{k}', output.classes, axes)}]")
+
+
+def _map_vector(w: Writer, kernel: Kernel) -> None:
+    """Groups of neighbours along the innermost axis, each one access an operand. Only a map of
+    one axis has a last group that is not full."""
+    v, last = kernel.vector, kernel.rank - 1
+    outer = range(last)
+    lead = " * ".join(f"n{a}" for a in outer)
+    w(f"const idx row = (n{last} + {v - 1}) / {v};")
+    w(f"const idx total = {lead + ' * row' if lead else 'row'};")
+    w(f"const idx first = (idx)blockIdx.x * {THREADS * UNROLL} + threadIdx.x;")
+    loads = [i for i in kernel.body if kernel.values[i].kind == "argument"]
+    vectors = [i for i in loads if kernel.arguments[kernel.values[i].index].memory]
+    for i in vectors:
+        k = kernel.values[i].index
+        argument = kernel.arguments[k]
+        c_type = dtypes.storage_type(argument.dtype)
+        wide = f"xp_vector<{c_type}, {v}>" if argument.classes[last] == "1" else c_type
+        w(f"{wide} g{k}[{UNROLL}];")
+    w("#pragma unroll")
+    with w.block(f"for (int u = 0; u < {UNROLL}; ++u)"):
+        w(f"const idx group = first + u * {THREADS};", "if (group >= total) break;")
+        _group(w, kernel, outer)
+        for i in vectors:
+            k = kernel.values[i].index
+            argument = kernel.arguments[k]
+            offset = offset_text(f"a{k}", argument.classes, range(kernel.rank))
+            if argument.classes[last] != "1":
+                w(f"g{k}[u] = p{k}[{offset}];")
+                continue
+            c_type = dtypes.storage_type(argument.dtype)
+            full = f"g{k}[u] = *(const xp_vector<{c_type}, {v}>*)(p{k} + {offset});"
+            if lead:
+                w(full)
+                continue
+            with w.block(f"if (i{last} + {v} <= n{last})"):
+                w(full)
+            with w.block("else"):
+                w(f"for (int c = 0; c < {v}; ++c) if (i{last} + c < n{last}) "
+                  f"g{k}[u].v[c] = p{k}[{offset} + c];")  # fmt: skip
+    w("#pragma unroll")
+    with w.block(f"for (int u = 0; u < {UNROLL}; ++u)"):
+        w(f"const idx group = first + u * {THREADS};", "if (group >= total) break;")
+        _group(w, kernel, outer)
+        for k, output in enumerate(kernel.outputs):
+            w(f"xp_vector<{dtypes.storage_type(output.dtype)}, {v}> h{k};")
+        w("#pragma unroll")
+        with w.block(f"for (int c = 0; c < {v}; ++c)"):
+            for i in kernel.body:
+                value = kernel.values[i]
+                c_type = dtypes.value_type(value.dtype)
+                if value.kind == "line":
+                    w(dialect.statement(kernel, i))
+                elif value.kind == "argument":
+                    w(f"const {c_type} {name(kernel, i)} = {_in_group(kernel, i, last)};")
+            for k in range(len(kernel.outputs)):
+                store(w, kernel, k, f"h{k}.v[c]")
+        for k, output in enumerate(kernel.outputs):
+            c_type = dtypes.storage_type(output.dtype)
+            offset = offset_text(f"b{k}", output.classes, range(kernel.rank))
+            full = f"*(xp_vector<{c_type}, {v}>*)(q{k} + {offset}) = h{k};"
+            if lead:
+                w(full)
+                continue
+            with w.block(f"if (i{last} + {v} <= n{last})"):
+                w(full)
+            with w.block("else"):
+                w(f"for (int c = 0; c < {v}; ++c) if (i{last} + c < n{last}) "
+                  f"q{k}[{offset} + c] = h{k}.v[c];")  # fmt: skip
+
+
+def _group(w: Writer, kernel: Kernel, outer: range) -> None:
+    """Coordinates of a group's first element."""
+    last = kernel.rank - 1
+    if not len(outer):
+        w(f"const idx i{last} = group * {kernel.vector};")
+        return
+    w(f"const idx i{last} = (idx)((uidx)group % (uidx)row) * {kernel.vector};")
+    coordinates(w, outer, "(uidx)group / (uidx)row")
+
+
+def _in_group(kernel: Kernel, i: int, last: int) -> str:
+    value = kernel.values[i]
+    k = value.index
+    argument = kernel.arguments[k]
+    c = argument.classes[last]
+    if not argument.memory:
+        offset = offset_text(f"a{k}", argument.classes, range(kernel.rank))
+        step = {"0": "", "1": " + c"}.get(c, f" + c * a{k}_{last}")
+        return f"p{k} + {offset}{step}"
+    return dialect.load(value, f"g{k}[u].v[c]" if c == "1" else f"g{k}[u]")

@@ -1,0 +1,155 @@
+"""The row template of CUDA: a warp a chunk of 1,024 elements. reduce_cuda.h has what it calls."""
+
+from __future__ import annotations
+
+from ..graph import dtypes
+from . import dialect
+from .cuda_text import (
+    CHUNK,
+    MAX_PARTS,
+    THREADS,
+    WARPS,
+    coordinates,
+    element_text,
+    in_order,
+    kept_pointers,
+    lines,
+    store_inner,
+    tail,
+    tree_value,
+)
+from .dialect import Writer, name
+from .kernel import Kernel
+
+
+def row_text(w: Writer, kernel: Kernel) -> None:
+    if kernel.short:
+        in_order(w, kernel)
+        return
+    kept = range(kernel.kept)
+    w("const int thread = threadIdx.x & 31, warp = threadIdx.x >> 5;")
+    if not kernel.long:
+        total = " * ".join(f"n{a}" for a in kept) or "1"
+        w(f"const idx unit = (idx)blockIdx.x * {WARPS} + warp;", f"if (unit >= {total}) return;")
+        coordinates(w, kept, "unit")
+        kept_pointers(w, kernel, kept)
+        lines(w, kernel, kernel.head, "k", kept[:0])
+        _chunk(w, kernel)
+        for k, r in enumerate(kernel.reductions):
+            w(f"{dialect.tree_type(r)} total{k};")
+        w("const idx at = 0; const int m = (int)n;")
+        _call_chunk(w, kernel)
+        with w.block("if (thread == 0)"):
+            tail(w, kernel, [f"total{k}" for k in range(len(kernel.reductions))])
+        return
+    unit = "const idx unit = (idx)blockIdx.x / parts; const int part = blockIdx.x % parts;"
+    w(unit if kernel.few else "const idx unit = blockIdx.x;")
+    for k, r in enumerate(kernel.reductions):
+        size = MAX_PARTS if kernel.few else WARPS
+        w(f"__shared__ xp_storage<{dialect.tree_type(r)}, {size}> shared{k};")
+    coordinates(w, kept, "unit")
+    kept_pointers(w, kernel, kept)
+    lines(w, kernel, kernel.head, "k", kept[:0])
+    _chunk(w, kernel)
+    for k, r in enumerate(kernel.reductions):
+        w(f"xp_tree<R{k}, {dialect.tree_type(r)}, 32> tree{k};  // of thread 0")
+    w("const idx begin = part * span;" if kernel.few else "const idx begin = 0;")
+    w("const idx end = begin + span < n ? begin + span : n;" if kernel.few
+      else "const idx end = n;")  # fmt: skip
+    w("const int warps = blockDim.x / 32;")
+    with w.block(f"for (idx group = begin; group < end; group += (idx)warps * {8 * CHUNK})"):
+        # a warp's chunks are neighbours, 2^k of them, so what it combines is a subtree
+        w("const idx left = end - group;", "int each = 8;")
+        w(f"while (each > 1 && left <= (idx)each / 2 * warps * {CHUNK}) each /= 2;")
+        w("int count = 0;  // of the warp's chunks; thread j keeps the result of the j-th")
+        for k, r in enumerate(kernel.reductions):
+            w(f"{dialect.tree_type(r)} total{k}, mine{k};")
+        with w.block("for (int j = 0; j < each; ++j)"):
+            w(f"const idx at = group + ((idx)warp * each + j) * {CHUNK};")
+            w("if (at >= end) break;")
+            w(f"const int m = (int)(end - at < {CHUNK} ? end - at : {CHUNK});")
+            _call_chunk(w, kernel)
+            for k in range(len(kernel.reductions)):
+                w(f"total{k} = xp_shuffle(total{k}, 0);", f"if (thread == j) mine{k} = total{k};")
+            w("++count;")
+        w(f"const int used = (int)((left + (idx)each * {CHUNK} - 1) / ((idx)each * {CHUNK}));")
+        for k in range(len(kernel.reductions)):
+            w(f"mine{k} = xp_fold_neighbours<R{k}>(mine{k}, thread, count);")
+            w(f"if (thread == 0 && count) shared{k}.v()[warp] = mine{k};")
+            w(f"xp_fold_shared<R{k}>(shared{k}.v(), used < warps ? used : warps, threadIdx.x);")
+            w(f"if (threadIdx.x == 0) tree{k}.push(shared{k}.v()[0]);")
+        w("__syncthreads();")
+    totals = [f"tree{k}.total()" for k in range(len(kernel.reductions))]
+    if not kernel.few:
+        with w.block("if (threadIdx.x == 0)"):
+            tail(w, kernel, totals)
+        return
+    with w.block("if (parts == 1)"):
+        with w.block("if (threadIdx.x == 0)"):
+            tail(w, kernel, totals)
+        w("return;")
+    for k, total in enumerate(totals):
+        w(f"if (threadIdx.x == 0) partial{k}[unit * parts + part] = {total};")
+    w("if (!xp_is_last(tickets + unit, parts)) return;")
+    for k in range(len(kernel.reductions)):
+        w(f"for (int i = threadIdx.x; i < parts; i += {THREADS}) "
+          f"shared{k}.v()[i] = xp_fresh(partial{k} + unit * parts + i);")  # fmt: skip
+        w(f"xp_fold_shared<R{k}>(shared{k}.v(), parts, threadIdx.x);")
+    with w.block("if (threadIdx.x == 0)"):
+        tail(w, kernel, [f"shared{k}.v()[0]" for k in range(len(kernel.reductions))])
+
+
+def _chunk(w: Writer, kernel: Kernel) -> None:
+    """A warp's work on one chunk, as a lambda: full chunks have no tests of their end."""
+    reduced, last = range(kernel.kept, kernel.rank), kernel.rank - 1
+    totals = ", ".join(f"{dialect.tree_type(r)}& total{k}" for k, r in enumerate(kernel.reductions))
+    vector = kernel.vector >= 4 and len(reduced) == 1
+    loads = [
+        kernel.values[i].index
+        for i in kernel.body
+        if kernel.values[i].kind == "argument" and kernel.arguments[kernel.values[i].index].memory
+        and kernel.arguments[kernel.values[i].index].classes[last] == "1"
+    ] if vector else []  # fmt: skip
+    with w.block(f"const auto chunk = [&](auto full, idx at, int m, {totals})", "};"):
+        for k, r in enumerate(kernel.reductions):
+            w(f"{dialect.tree_type(r)} lane{k}[4];")
+        w("#pragma unroll (full.value ? 8 : 1)")
+        with w.block("for (int j = 0; j < 8; ++j)"):
+            w("const int e = j * 128 + thread * 4;", "if (!full.value && j * 128 >= m) break;")
+            for k in loads:
+                c_type = dtypes.storage_type(kernel.arguments[k].dtype)
+                w(f"xp_vector<{c_type}, 4> g{k};")
+                w(f"if (full.value || e + 4 <= m) g{k} = "
+                  f"*(const xp_vector<{c_type}, 4>*)(k{k} + at + e);")  # fmt: skip
+                w(f"else for (int c = 0; c < 4; ++c) if (e + c < m) g{k}.v[c] = k{k}[at + e + c];")
+            w("#pragma unroll")
+            with w.block("for (int c = 0; c < 4; ++c)"):
+                w("if (!full.value && e + c >= m) continue;")
+                w("const idx r = at + e + c;")
+                coordinates(w, reduced, "r")
+                for i in kernel.body:
+                    value = kernel.values[i]
+                    c_type = dtypes.value_type(value.dtype)
+                    if value.kind == "line":
+                        w(dialect.statement(kernel, i))
+                    elif value.kind == "argument":
+                        text = (
+                            dialect.load(value, f"g{value.index}.v[c]")
+                            if value.index in loads
+                            else element_text(kernel, i, "k", reduced)
+                        )
+                        w(f"const {c_type} {name(kernel, i)} = {text};")
+                store_inner(w, kernel, reduced)
+                for k in range(len(kernel.reductions)):
+                    value_text = tree_value(kernel, k, "r")
+                    w(f"lane{k}[c] = j == 0 ? {value_text} : "
+                      f"R{k}::step(lane{k}[c], {value_text});")  # fmt: skip
+        w("const int present = full.value || m > 128 ? 128 : m;")
+        for k in range(len(kernel.reductions)):
+            w(f"total{k} = xp_fold_warp<R{k}>(lane{k}, thread, present);")
+
+
+def _call_chunk(w: Writer, kernel: Kernel) -> None:
+    totals = ", ".join(f"total{k}" for k in range(len(kernel.reductions)))
+    w(f"if (m == {CHUNK}) chunk(xp_yes(), at, m, {totals});")
+    w(f"else chunk(xp_no(), at, m, {totals});")

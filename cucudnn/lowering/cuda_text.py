@@ -1,0 +1,152 @@
+"""Pieces of text that the CUDA templates share."""
+
+from __future__ import annotations
+
+from ..graph import dtypes
+from . import dialect
+from .dialect import Layout, Writer, name
+from .kernel import Kernel
+
+THREADS = 256
+UNROLL = 2  # groups of elements of a thread in a map: loads in flight
+CHUNK, WARPS = 1024, 8
+MAX_PARTS = 1024  # of a row, or a block of columns, that is shared out among blocks
+
+
+def decode(w: Writer, kernel: Kernel) -> None:
+    layout = Layout.of(kernel)
+    for a in range(kernel.rank):
+        w(f"const idx n{a} = (idx)w[{a}];")
+    for k, argument in enumerate(kernel.arguments):
+        at = layout.argument[k]
+        if argument.memory:
+            c_type = dtypes.storage_type(argument.dtype)
+            w(f"const {c_type}* const p{k} = (const {c_type}*)w[{at}];")
+        else:
+            w(f"const long long p{k} = w[{at}];")
+        _strides(w, f"a{k}", argument.classes, at)
+    for k, output in enumerate(kernel.outputs):
+        at = layout.output[k]
+        c_type = dtypes.storage_type(output.dtype)
+        w(f"{c_type}* const q{k} = ({c_type}*)w[{at}];")
+        _strides(w, f"b{k}", output.classes, at)
+    for k, dtype in enumerate(kernel.scalars):
+        c_type = dtypes.value_type(dtype)
+        w(f"const {c_type} s{k} = {dialect.scalar_text(dtype, layout.scalar[k])};")
+    if kernel.few:
+        at = layout.extra
+        w(f"const int parts = (int)w[{at}];", f"const idx span = (idx)w[{at + 1}];")
+        w(f"unsigned* const tickets = (unsigned*)w[{at + 2}];")
+        for k, r in enumerate(kernel.reductions):
+            c_type = dialect.tree_type(r)
+            w(f"{c_type}* const partial{k} = ({c_type}*)w[{at + 3 + k}];")
+    if kernel.reductions:
+        reduced = " * ".join(f"n{a}" for a in range(kernel.kept, kernel.rank)) or "1"
+        w(f"const idx n = {reduced};")
+
+
+def _strides(w: Writer, prefix: str, classes: str, at: int) -> None:
+    for axis, c in enumerate(classes):
+        if c == "s":
+            w(f"const idx {prefix}_{axis} = (idx)w[{at + 1 + axis}];")
+
+
+def offset_text(prefix: str, classes: str, axes: range) -> str:
+    terms = []
+    for axis in axes:
+        if classes[axis] == "1":
+            terms.append(f"i{axis}")
+        elif classes[axis] == "s":
+            terms.append(f"i{axis} * {prefix}_{axis}")
+    return " + ".join(terms) or "0"
+
+
+def coordinates(w: Writer, axes: range, linear: str) -> None:
+    """The index of each axis from a position in C order."""
+    if not len(axes):
+        return
+    rest = f"rest{axes.start}_{axes.stop}"
+    w(f"uidx {rest} = (uidx)({linear});")
+    for axis in reversed(axes):
+        if axis == axes.start:
+            w(f"const idx i{axis} = (idx){rest};")
+        else:
+            w(f"const idx i{axis} = (idx)({rest} % (uidx)n{axis}); {rest} /= (uidx)n{axis};")
+
+
+def element_text(kernel: Kernel, i: int, pointer: str, axes: range) -> str:
+    """The value of an argument at the coordinates of some axes."""
+    value = kernel.values[i]
+    k = value.index
+    argument = kernel.arguments[k]
+    offset = offset_text(f"a{k}", argument.classes, axes)
+    if not argument.memory:
+        return f"{pointer}{k} + {offset}"
+    return dialect.load(value, f"{pointer}{k}[{offset}]")
+
+
+def lines(w: Writer, kernel: Kernel, numbers: tuple[int, ...], pointer: str, axes: range) -> None:
+    for i in numbers:
+        value = kernel.values[i]
+        c_type = dtypes.value_type(value.dtype)
+        if value.kind == "argument":
+            w(f"const {c_type} {name(kernel, i)} = {element_text(kernel, i, pointer, axes)};")
+        elif value.kind == "line":
+            w(dialect.statement(kernel, i))
+
+
+def kept_pointers(w: Writer, kernel: Kernel, axes: range) -> None:
+    """Pointers moved to a kept index: k of arguments, y of outputs."""
+    for k, argument in enumerate(kernel.arguments):
+        w(f"const auto k{k} = p{k} + ({offset_text(f'a{k}', argument.classes, axes)});")
+    for k, output in enumerate(kernel.outputs):
+        w(f"const auto y{k} = q{k} + ({offset_text(f'b{k}', output.classes, axes)});")
+
+
+def store(w: Writer, kernel: Kernel, k: int, target: str) -> None:
+    output = kernel.outputs[k]
+    w(f"{target} = {dialect.stored(output.dtype, name(kernel, output.value))};")
+
+
+def in_order(w: Writer, kernel: Kernel) -> None:
+    """At most 32 elements: a thread a kept index."""
+    kept, reduced = range(kernel.kept), range(kernel.kept, kernel.rank)
+    total = " * ".join(f"n{a}" for a in kept) or "1"
+    w(f"const idx unit = (idx)blockIdx.x * {THREADS} + threadIdx.x;")
+    w(f"if (unit >= {total}) return;")
+    coordinates(w, kept, "unit")
+    kept_pointers(w, kernel, kept)
+    lines(w, kernel, kernel.head, "k", kept[:0])
+    for k, r in enumerate(kernel.reductions):
+        w(f"{dialect.tree_type(r)} total{k};")
+    with w.block("for (idx r = 0; r < n; ++r)"):
+        coordinates(w, reduced, "r")
+        lines(w, kernel, kernel.body, "k", reduced)
+        store_inner(w, kernel, reduced)
+        for k in range(len(kernel.reductions)):
+            value = tree_value(kernel, k, "r")
+            w(f"total{k} = r == 0 ? {value} : R{k}::step(total{k}, {value});")
+    tail(w, kernel, [f"total{k}" for k in range(len(kernel.reductions))])
+
+
+def tree_value(kernel: Kernel, k: int, index: str) -> str:
+    """What goes into the tree for an element."""
+    r = kernel.reductions[k]
+    value = name(kernel, r.operand)
+    return f"{dialect.tree_type(r)}{{{value}, {index}}}" if dialect.is_position(r) else value
+
+
+def store_inner(w: Writer, kernel: Kernel, axes: range) -> None:
+    for k, output in enumerate(kernel.outputs):
+        if output.inner:
+            store(w, kernel, k, f"y{k}[{offset_text(f'b{k}', output.classes, axes)}]")
+
+
+def tail(w: Writer, kernel: Kernel, totals: list[str]) -> None:
+    for k, r in enumerate(kernel.reductions):
+        c_type = dtypes.value_type(r.result)
+        w(f"const {c_type} r{k} = {dialect.result_text(r, totals[k])};")
+    lines(w, kernel, kernel.tail, "k", range(0))
+    for k, output in enumerate(kernel.outputs):
+        if not output.inner:
+            store(w, kernel, k, f"y{k}[0]")

@@ -1,0 +1,87 @@
+"""Devices by name."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import cucudnn as xp
+from cucudnn.errors import DeviceError
+from cucudnn.lowering import device as devices
+
+
+def test_equal_to_its_name(device: str) -> None:
+    found = xp.ones(3, device=device).device
+    assert found == device
+    assert found == devices.get(device)
+    assert found != "nonsense"
+    assert found is not None
+    assert hash(found) == hash(device)
+    assert str(found) == device
+    assert pickle.loads(pickle.dumps(found)) is found
+
+
+@pytest.mark.parametrize("name", ["gpu", "cuda:x", "cpu:1", 3, "CUDA"])
+def test_unknown_names_are_errors_that_name_them(name: object) -> None:
+    with pytest.raises(DeviceError, match=str(name)):
+        xp.ones(3, device=name)
+
+
+def test_the_default_device_comes_from_the_setting() -> None:
+    with xp.config(device="cpu"):
+        assert xp.ones(3).device == "cpu"
+
+
+def test_a_device_that_is_not_there() -> None:
+    if devices.cuda_problem():
+        with pytest.raises(DeviceError, match="cuda"):
+            xp.ones(3, device="cuda")
+    else:
+        with pytest.raises(DeviceError, match="cuda:99"):
+            xp.ones(3, device="cuda:99")
+
+
+@pytest.mark.cuda
+def test_two_devices_in_one_operation_are_an_error_that_names_both() -> None:
+    if devices.cuda_problem():
+        pytest.skip("no GPU")
+    x, y = xp.ones(3, device="cpu"), xp.ones(3, device="cuda")
+    with pytest.raises(DeviceError, match="cpu and cuda:0"):
+        x + y
+    with pytest.raises(DeviceError, match="cpu and cuda:0"):
+        xp.matmul(xp.ones((2, 2), device="cpu"), xp.ones((2, 2), device="cuda"))
+    with pytest.raises(DeviceError, match="cpu"):
+        xp.concat([x, y])
+    with pytest.raises(DeviceError, match="cpu"):
+        y[...] = x
+    assert np.array_equal(xp.asnumpy(y + np.ones(3)), [2, 2, 2])
+    assert xp.asnumpy(x.to_device("cuda") + y).tolist() == [2, 2, 2]
+
+
+def test_importing_looks_for_no_gpu() -> None:
+    code = (
+        "import sys, cucudnn; cucudnn.lowering.device.default_name();"
+        "assert 'cupy' not in sys.modules or not cucudnn.lowering.device.cuda_problem();"
+        "assert 'torch' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_gpu_without_cupy_is_one_warning_that_names_the_extra() -> None:
+    code = """
+import warnings
+from cucudnn.lowering import device
+device.gpu_is_there = lambda: True
+import sys
+sys.modules["cupy"] = None
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    assert device.default_name() == "cpu"
+    assert device.default_name() == "cpu"
+assert len(caught) == 1 and "cucudnn[cuda" in str(caught[0].message), caught
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
