@@ -333,9 +333,6 @@ def reduce(
     count = shapes.size(tuple(node.shape[a] for a in axes))
     if count == 0 and op.name in ("max", "min", "argmax", "argmin"):
         raise ValueError(f"{op.name}: an empty array has no such element")
-    if count == 0 and shapes.size(shape):
-        assert op.identity is not None
-        return full(shape, op.identity(result), result, node.device, zero=True)
     kept = tuple(0 if a in axes else s for a, s in enumerate(node.strides))
     if not keepdims:
         kept = tuple(s for a, s in enumerate(kept) if a not in axes)
@@ -343,6 +340,11 @@ def reduce(
     if positions and count == 1:
         return full(shape, 0, result, node.device)
     strides = shapes.k_strides(shape, [] if positions else [kept], result.itemsize)
+    if count == 0 and shapes.size(shape):
+        assert op.identity is not None
+        empty_result = full(shape, op.identity(result), result, node.device, zero=True)
+        empty_result.strides = strides
+        return empty_result
     if count == 1:
         return cast(copy(reshape(node, shape), strides), result)
     return Node(op, (node,), shape, result, strides, node.device, (axes, keepdims))

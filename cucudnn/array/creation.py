@@ -112,17 +112,17 @@ def _imported(obj: Any, device: Any, copy: bool | None, dtype: DType | None) -> 
 
 def _numbers(obj: Any, dtype: DType | None) -> np.ndarray[Any, Any]:
     array = host_array(obj)
-    if dtype is not None and dtype != array.dtype and array.dtype.kind in "iub":
-        # integers beyond float64's exact range keep their digits, and errors are NumPy's
-        with np.errstate(all="ignore"):
-            return np.asarray(obj if not _holds_arrays(obj) else array, dtype)
-    return array
+    if dtype is None or dtype == array.dtype or _holds_arrays(obj):
+        return array
+    # from the numbers themselves: integers keep their digits, and errors are NumPy's
+    with np.errstate(all="ignore"):
+        return np.asarray(obj, dtype)
 
 
 def _holds_arrays(obj: Any) -> bool:
     if isinstance(obj, (list, tuple)):
         return any(_holds_arrays(x) for x in obj)
-    return isinstance(obj, ndarray)
+    return isinstance(obj, (ndarray, np.ndarray, np.generic))
 
 
 def array(
@@ -213,8 +213,12 @@ def empty_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> ndarray:
 
 
 def _ramp(n: int, start: Any, step: Any, dtype: DType, device: str) -> Node:
-    """start + i · step, in int64 or float64 as NumPy's arange has it."""
-    wide = dtype if dtype.kind in "c" else dtypes.int64 if dtype.kind in "iu" else dtypes.float64
+    """start + i · step, in int64, or in what the dtype is computed in, as NumPy's arange."""
+    wide = dtypes.int64 if dtype.kind in "biu" else dtypes.computed(dtype)
+    if dtype.kind not in "biu":  # the first two numbers tell the step
+        with np.errstate(all="ignore"):
+            first, second = dtype.type(start).astype(wide), dtype.type(start + step).astype(wide)
+            start, step = first.item(), (second - first).item()
     index = apply.cast(apply.iota(n, device), wide)
     scaled = apply.elementwise(ops.multiply, index, step) if step != 1 else index
     shifted = apply.elementwise(ops.add, scaled, start) if start != 0 else scaled
@@ -321,7 +325,8 @@ def _triangle(x: Any, k: int, lower: bool) -> ndarray:
         column = apply.reinterpret(apply.iota(shape[-1], name), 0, shape, (*lead, 0, 8))
         limit = apply.elementwise(ops.add, row, k)
         keep = apply.elementwise(ops.less_equal if lower else ops.greater_equal, column, limit)
-        result = apply.elementwise(ops.where, keep, node, 0)
+        zero = False if node.dtype.kind == "b" else 0
+        result = apply.elementwise(ops.where, keep, node, zero)
         result.strides = shapes.c_strides(shape, node.dtype.itemsize)
         return result
 

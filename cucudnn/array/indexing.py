@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..graph import dtypes, ops, shapes
-from ..graph.node import Node, base_of
+from ..graph import ops, shapes
+from ..graph.node import Node, Storage, base_of
 from ..lowering import device as devices
 from ..lowering import evaluate as evaluation
 from . import apply, unit
@@ -34,7 +34,7 @@ from .ndarray import (
 def _basic(key: Any) -> Any:
     """The key for NumPy's basic indexing, or None if it needs index arrays or masks."""
     parts = key if type(key) is tuple else (key,)
-    result = []
+    result: list[Any] = []
     for part in parts:
         if part is None or part is Ellipsis or type(part) is int:
             result.append(part)
@@ -139,45 +139,72 @@ def write(x: ndarray, value: Callable[..., Node], other: Any) -> None:
     if shows_other_bytes(x):
         _write_bytes(x, value, other)
         return
+    done = False
+    while not done:
+        if x._storage.node.shared:
+            with x.device.lock:  # from recording until it has run
+                done = _write_shared(x, value, other)
+        else:
+            done = _write_owned(x, value, other)
+
+
+def _write_owned(x: ndarray, value: Callable[..., Node], other: Any) -> bool:
+    """Record a write to memory that is ours. False if it is no more."""
+    storage = x._storage
     with recording:
-        storage = x._storage
         old = storage.node
+        if old.shared:
+            return False
         shown = node_of(x)
-        source = other
-        if type(other) is ndarray:
-            source = node_of(other)
+        source = node_of(other) if type(other) is ndarray else other
         new = value(shown, source)
         if 0 in x.shape:
-            return
+            return True
         fresh = new is not source and new is not shown and new.op is not ops.view
-        new, offset, g_shape, g_strides = _as_region(x, old, new)
-        whole = (
-            not old.shared
-            and (offset, g_shape, g_strides) == (0, old.shape, old.strides)
-            and new.dtype == old.dtype
-        )
+        new, offset, shape, strides = _as_region(x, old, new)
+        whole = (offset, shape, strides, new.dtype) == (0, old.shape, old.strides, old.dtype)
         if whole:
             node = _replaced(new, old, fresh)
         else:
-            node = apply.update(old, new, offset, g_shape, g_strides)
-            node.shared = old.shared
-        node.line = user_line()
-        if not old.shared:
-            storage.node = node
-        storage.version += 1
-        evaluation.log(old.device).add(storage)
-    if old.shared:
-        unit.settle()
-        evaluation.evaluate([node])
-        return
+            node = apply.update(old, new, offset, shape, strides)
+        _becomes(storage, node)
     try:
         finish(x, node)
     except BaseException:
         with recording:  # what raises has not been done
             if storage.node is node and node.data is None:
-                storage.node = old
-                storage.version += 1
+                _becomes(storage, old)
         raise
+    return True
+
+
+def _becomes(storage: Storage, node: Node) -> None:
+    """Give a storage its next version. With the recording lock held."""
+    node.line = user_line()
+    storage.version += 1
+    storage.node = node
+    if not unit.tracing():
+        evaluation.log(node.device).add(storage)
+
+
+def _write_shared(x: ndarray, value: Callable[..., Node], other: Any) -> bool:
+    """Write to memory that somebody else has too, at once. False if it is ours alone now. With
+    the device's lock held."""
+    unit.settle()
+    storage = x._storage
+    with recording:
+        old = storage.node
+        if not old.shared:
+            return False
+        new = value(node_of(x), node_of(other) if type(other) is ndarray else other)
+        if 0 in x.shape:
+            return True
+        node = apply.update(old, *_as_region(x, old, new))
+        node.shared = True
+        node.line = user_line()
+        storage.version += 1
+    evaluation.evaluate([node])
+    return True
 
 
 def _as_region(
@@ -243,7 +270,7 @@ def _replaced(new: Node, old: Node, fresh: bool) -> Node:
     return node
 
 
-# --- index arrays and masks -------------------------------------------------------------------------
+# --- index arrays and masks ---------------------------------------------------------------------
 # Read and written through the device's own array library: the shape depends on values, or every
 # element may go anywhere.
 

@@ -326,9 +326,8 @@ def _capsule(
     arguments: dict[str, Any] = {"max_version": max_version}
     if not isinstance(native, np.ndarray):
         arguments["stream"] = stream
-    elif max_version is None or max_version[0] < 1:
-        if not native.flags.writeable:
-            raise BufferError("a read-only array needs DLPack 1.0; ask with max_version=(1, 0)")
+    elif (max_version is None or max_version[0] < 1) and not native.flags.writeable:
+        raise BufferError("a read-only array needs DLPack 1.0; ask with max_version=(1, 0)")
     if copied and not isinstance(native, np.ndarray):
         return native.__dlpack__(**arguments)
     return native.__dlpack__(**arguments, **({"copy": True} if copied else {}))
@@ -344,7 +343,7 @@ def cuda_interface(x: ndarray) -> dict[str, Any]:
         return dict(view.__cuda_array_interface__)
 
 
-# --- NumPy's and torch's functions on our arrays ------------------------------------------------------
+# --- NumPy's and torch's functions on our arrays ------------------------------------------------
 
 
 def _namespace() -> ModuleType:

@@ -74,10 +74,17 @@ class Log:
         self.entries.append((tick(), weakref.ref(storage)))
         self.recorded += 1
         if len(self.entries) > self.prune_at:
-            last = {r: n for n, r in self.entries if r() is not None}
-            self.entries = [(n, r) for r, n in last.items()]
-            self.entries.sort(key=itemgetter(0))
-            self.prune_at = 2 * len(self.entries) + 1024
+            self._prune()
+
+    def _prune(self) -> None:
+        """Forget what is dead, and all but the last entry of what is alive."""
+        last: dict[Storage, tuple[int, weakref.ref[Storage]]] = {}
+        for entry in self.entries:
+            alive = entry[1]()
+            if alive is not None:
+                last[alive] = entry
+        self.entries = sorted(last.values(), key=itemgetter(0))
+        self.prune_at = 2 * len(self.entries) + 1024
 
 
 _logs: dict[str, Log] = {}
@@ -171,7 +178,7 @@ def _decide_writes(
         if node.op.kind is not Kind.UPDATE:
             continue
         (base, _) = node.inputs or (node, node)
-        if base.shared:
+        if node.shared:
             in_place[base] = node
         elif not is_lent(base):
             questions[base] = node
@@ -274,7 +281,7 @@ def _signature(
     return tuple(parts), order, slots
 
 
-# --- the six steps ----------------------------------------------------------------------------------
+# --- the six steps ------------------------------------------------------------------------------
 
 
 def evaluate(nodes: Iterable[Node]) -> None:
@@ -326,7 +333,8 @@ def settle(
     device: Device, roots: list[Node], failed: set[Node]
 ) -> tuple[Writes, list[Node], set[Node]]:
     """The pending nodes and which of them are asked for, once the writes are decided."""
-    asked = {n for n in roots if n.data is None}
+    # without what another thread has evaluated and overwritten since
+    asked = {n for n in roots if n.data is None and n.inputs is not None}
     while True:
         nodes = pending_closure(asked)
         void = [n for n in nodes if 0 in n.shape and n.op.kind is not Kind.VIEW]
@@ -425,7 +433,7 @@ def _run_write(
         store(new, buffer)
         return
     ready = step.program.ready(step.launch, arguments, [data], scalars, True)
-    if old.shared:
+    if new.shared:
         new.data, new.inputs = data, ()
         ready.run()
         return

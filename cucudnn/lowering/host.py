@@ -52,8 +52,8 @@ class HostProgram(Program):
         mode = current().compile
         if mode == "never" or toolchain.host_toolchain() is None:
             return False
-        if mode == "always":
-            return True
+        if mode == "always" or self.kernel.has_users_code:
+            return True  # NumPy could not run a user's function anyway
         work = shapes.size(launch.extents) * max(1, self.kernel.work)
         return work >= AT_ONCE or self.done + work >= WORTH_A_COMPILE
 

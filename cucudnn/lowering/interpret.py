@@ -37,8 +37,9 @@ def run(
         if kernel.reductions:
             _reduce(kernel, extents, arguments, outputs, scalars, elementary)
             return
+        scratch = _Scratch(kernel)
         for block in _blocks(extents, BLOCK):
-            lines = _Lines(kernel, block, arguments, scalars, elementary)
+            lines = _Lines(kernel, block, arguments, scalars, elementary, scratch)
             for output, array in zip(kernel.outputs, outputs, strict=True):
                 lines.targets.setdefault(output.value, array[(*block, Ellipsis)])
             lines.run(kernel.body)
@@ -61,6 +62,29 @@ def _blocks(extents: tuple[int, ...], limit: int) -> Iterator[tuple[slice, ...]]
     return product(*ranges)
 
 
+class _Scratch:
+    """Arrays of a block that nobody needs any more, for the next lines to write to: fresh memory
+    costs more than the arithmetic."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.free: dict[tuple[DType, tuple[int, ...]], list[Array]] = {}
+        last: dict[int, int] = {}
+        for i in kernel.body:
+            last.update(dict.fromkeys(kernel.values[i].operands, i))
+        kept = {o.value for o in kernel.outputs}
+        self.dead: dict[int, list[int]] = {}  # after a line: whose values have had their last use
+        for value, line_ in last.items():
+            if value not in kept:
+                self.dead.setdefault(line_, []).append(value)
+
+    def take(self, dtype: DType, shape: tuple[int, ...]) -> Array | None:
+        found = self.free.get((dtype, shape))
+        return found.pop() if found else None
+
+    def give(self, array: Array) -> None:
+        self.free.setdefault((array.dtype, array.shape), []).append(array)
+
+
 class _Lines:
     """The values of one block."""
 
@@ -71,7 +95,10 @@ class _Lines:
         arguments: Sequence[Array],
         scalars: Sequence[Any],
         elementary: Elementary,
+        scratch: _Scratch | None = None,
     ) -> None:
+        self.scratch = scratch
+        self.own: set[int] = set()  # values whose arrays nothing else can be a view of
         self.kernel = kernel
         self.block = block
         self.arguments = arguments
@@ -92,7 +119,39 @@ class _Lines:
             return self.scalars[value.index]
         assert value.op is not None, "reductions are given"
         operands = [self.values[k] for k in value.operands]
-        return line(value.op, value.dtype, operands, self.elementary, self.targets.get(i))
+        target = self.targets.get(i)
+        if self.scratch is not None and target is None and isinstance(value.op.reference, np.ufunc):
+            target = self._target(i, value, operands)
+        result = line(value.op, value.dtype, operands, self.elementary, target)
+        if self.scratch is not None:
+            self._recycle(i, result, target, operands, value.operands)
+        return result
+
+    def _target(self, i: int, value: Value, operands: Sequence[Any]) -> Array | None:
+        """Where a line may write its result: over an operand in its last use, or to scratch."""
+        assert self.scratch is not None
+        shape = _shape(operands)
+        for dead in self.scratch.dead.get(i, ()):
+            array = self.values[dead]
+            if not (dead in self.own and isinstance(array, np.ndarray)):
+                continue
+            if array.dtype == value.dtype and array.shape == shape:
+                self.own.discard(dead)
+                return array  # type: ignore[no-any-return]
+        return self.scratch.take(value.dtype, shape)
+
+    def _recycle(
+        self, i: int, result: Any, target: Any, operands: Sequence[Any], numbers: Sequence[int]
+    ) -> None:
+        """Let later lines have the arrays that have had their last use."""
+        assert self.scratch is not None
+        if result is target or (result.base is None and not any(result is x for x in operands)):
+            self.own.add(i)
+        else:
+            self.own.difference_update(numbers)  # the result may be a view of an operand
+        for dead in self.scratch.dead.get(i, ()):
+            if dead in self.own and self.values[dead].ndim:
+                self.scratch.give(self.values[dead])
 
 
 def line(
@@ -122,10 +181,17 @@ def line(
         return np.asarray(op.reference(*wide)).astype(dtype)
     if op in (ops.floor, ops.ceil, ops.trunc, ops.round_) and source.kind in "biu":
         return operands[0]
-    shape = np.broadcast_shapes(*(np.shape(x) for x in operands))
-    if target is not None and target.dtype == dtype and target.shape == shape:
+    if target is not None and target.dtype == dtype and target.shape == _shape(operands):
         return op.reference(*operands, out=target)
     return op.reference(*operands)
+
+
+def _shape(operands: Sequence[Any]) -> tuple[int, ...]:
+    """The shape that the operands broadcast to. Mostly they have one."""
+    found = {x.shape for x in operands if x.ndim}
+    if len(found) > 1:
+        return np.broadcast_shapes(*found)
+    return found.pop() if found else ()
 
 
 def _cast(x: Any, dtype: DType) -> Any:

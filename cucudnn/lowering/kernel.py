@@ -91,6 +91,12 @@ class Kernel:
         return "map" if not self.reductions else "column" if self.column else "row"
 
     @property
+    def has_users_code(self) -> bool:
+        """True if a user's function of scalars is part of it."""
+        steps = [v.op for v in self.values if v.op is not None] + [r.op for r in self.reductions]
+        return any(op.prelude for op in steps)
+
+    @property
     def work(self) -> int:
         """Cost of an element, in additions."""
         lines = [self.values[i].op for i in self.body]
