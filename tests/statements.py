@@ -378,10 +378,12 @@ class Writer:
         x, y, name, number = self.pick(), self.pick(), self.new(), self.new("p")
         if x is None:
             return self.creation()
+        whole = "len" if self.names[x].dtype.kind == "c" else "int"
         return [self.rng.choice([
             f"{name} = {x}[9]", f"{name} = {x}.reshape(7, 11)", f"{name} = {x} + {y}[..., :2]",
             f"{name} = {x}[0, 0, 0, 0]", f"{name} = {x}[::0]", f"{name} = xp.sum({x}, axis=5)",
-            f"{x}[...] = make((7, 11), 'int64', 'C', 3)", f"{number} = int({x})", f"{name} = -{x}",
+            f"{x}[...] = make((7, 11), 'int64', 'C', 3)", f"{number} = {whole}({x})",
+            f"{name} = -{x}",
             f"{name} = xp.broadcast_to({x}, (3, 3))", f"{number} = hash({x})",
             f"{number} = len({x})",
             f"{x} += make((7, 11), 'int64', 'C', 3)", f"{name} = {x}.reshape(())", f"{x}[9] = 1",

@@ -30,7 +30,13 @@ def result_type(*operands: Any) -> np.dtype[Any]:
         if isinstance(x, (int, float, complex)) and not isinstance(x, np.generic):
             kinds.append(dtypes.bool_ if x is True or x is False else type(x))
         else:
-            kinds.append(x.dtype if hasattr(x, "shape") else dtypes.canonical(x))
+            is_dtype = isinstance(x, (np.dtype, type, str))
+            kinds.append(dtypes.canonical(x if is_dtype else x.dtype))
     if not any(isinstance(k, np.dtype) for k in kinds):
         raise ValueError("result_type: expected at least one array or dtype")
     return dtypes.promote(*kinds)
+
+__all__ = [
+    "astype", "bfloat16", "bool", "complex128", "complex64", "float16", "float32", "float64",
+    "int16", "int32", "int64", "int8", "result_type", "uint16", "uint32", "uint64", "uint8",
+]  # fmt: skip

@@ -213,3 +213,17 @@ arctan, arctan2, arctanh = atan, atan2, atanh
 conjugate = conj
 invert, left_shift, right_shift = bitwise_invert, bitwise_left_shift, bitwise_right_shift
 mod, power, rint, true_divide = remainder, pow, round, divide
+
+__all__ = [
+    "abs", "absolute", "acos", "acosh", "add", "arccos", "arccosh", "arcsin", "arcsinh", "arctan",
+    "arctan2", "arctanh", "asin", "asinh", "atan", "atan2", "atanh", "bitwise_and",
+    "bitwise_invert", "bitwise_left_shift", "bitwise_or", "bitwise_right_shift", "bitwise_xor",
+    "cbrt", "ceil", "clip", "conj", "conjugate", "copysign", "cos", "cosh", "divide", "equal",
+    "exp", "exp2", "expm1", "floor", "floor_divide", "fmax", "fmin", "fmod", "greater",
+    "greater_equal", "hypot", "imag", "invert", "isfinite", "isinf", "isnan", "left_shift",
+    "less", "less_equal", "log", "log10", "log1p", "log2", "logaddexp", "logical_and",
+    "logical_not", "logical_or", "logical_xor", "maximum", "minimum", "mod", "multiply",
+    "negative", "nextafter", "not_equal", "positive", "pow", "power", "real", "reciprocal",
+    "remainder", "right_shift", "rint", "round", "sign", "signbit", "sin", "sinh", "sqrt",
+    "square", "subtract", "tan", "tanh", "true_divide", "trunc", "where",
+]  # fmt: skip

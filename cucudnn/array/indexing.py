@@ -73,9 +73,16 @@ def get(x: ndarray, key: Any) -> ndarray:
         return _gather(x, key)
     g = geometry(x)
     if not _takes_element(basic, x.ndim):
-        return view(copied(x) if x._scalar else x, g[basic])
+        region = view(copied(x) if x._scalar else x, g[basic])
+        return copied(region) if _is_array_index(key) else region
     region = view(x, g[(*basic, Ellipsis)])
     return record(apply.copy, region, scalar=True)
+
+
+def _is_array_index(key: Any) -> bool:
+    """True if one of the integers is a 0-d array: then NumPy gives a copy, not a view."""
+    parts = key if type(key) is tuple else (key,)
+    return any(type(part) is ndarray and not part._scalar for part in parts)
 
 
 def assign(x: ndarray, key: Any, value: Any) -> None:
@@ -181,10 +188,10 @@ def _write_owned(x: ndarray, value: Callable[..., Node], other: Any) -> bool:
 def _becomes(storage: Storage, node: Node) -> None:
     """Give a storage its next version. With the recording lock held."""
     node.line = user_line()
+    if not unit.tracing():
+        evaluation.log(node.device).add(storage)  # first: Ctrl-C may come after any call
     storage.version += 1
     storage.node = node
-    if not unit.tracing():
-        evaluation.log(node.device).add(storage)
 
 
 def _write_shared(x: ndarray, value: Callable[..., Node], other: Any) -> bool:
@@ -303,7 +310,9 @@ def _gather(x: ndarray, key: Any) -> ndarray:
     device = x.device
     with device.lock:
         found = library_array(x, device)[_foreign_key(x, key, device)]
-        return from_native(found, device)
+    parts = key if type(key) is tuple else (key,)
+    scalar = not found.shape and not any(part is Ellipsis for part in parts)
+    return from_native(found, device, scalar=scalar)
 
 
 def _scatter(x: ndarray, key: Any, value: Any) -> None:

@@ -32,6 +32,7 @@ from .ndarray import (
     wrap,
 )
 
+_NUMBERS: tuple[Any, ...] = (bool, int, float, complex)
 CPU, CUDA, CUDA_HOST, CUDA_MANAGED = 1, 2, 3, 13
 
 
@@ -74,7 +75,7 @@ def foreign_operand(x: Any, device: str) -> Any:
         dtype = dtypes.canonical(x.dtype)
         return record(lambda: apply.full((), x.item(), dtype, device), scalar=True)
     if isinstance(x, (bool, int, float, complex)):
-        return next(k(x) for k in (bool, int, float, complex) if isinstance(x, k))
+        return next(k(x) for k in _NUMBERS if isinstance(x, k))
     if isinstance(x, np.ndarray):
         return _place(x, device)
     if isinstance(x, (list, tuple)):
@@ -228,6 +229,7 @@ def _evaluated(x: ndarray) -> tuple[Node, int]:
 def _make_shared(x: ndarray, *, for_good: bool) -> tuple[Node, int]:
     """Hand the memory out: what was recorded before runs before, or keeps the old memory."""
     storage = x._storage
+    evaluation.evaluate([storage.node])
     with recording:
         if not storage.node.shared:
             evaluation.make_exclusive(storage)
@@ -259,7 +261,8 @@ def to_numpy(x: ndarray, dtype: Any, copy: bool | None) -> np.ndarray[Any, Any]:
         node, offset = _evaluated(x)
         if node.shared:
             node, offset = _make_shared(x, for_good=False)
-            return _native_view(x, node, offset, Export(node.data, x._storage), device)
+            export = Export(node.data, x._storage)
+            return _native_view(x, node, offset, export, device)  # type: ignore[no-any-return]
         if x._geometry is not None and x.nbytes < node.nbytes or node.nbytes <= SMALL:
             if copy is False:
                 raise ValueError("this array cannot be lent without a copy")
@@ -370,6 +373,11 @@ def numpy_ufunc(ufunc: Any, method: str, inputs: Any, kwargs: Any) -> Any:
     if out is None:
         return result
     (target,) = out
+    if not np.can_cast(result.dtype, target.dtype, "same_kind"):
+        raise TypeError(
+            f"{ufunc.__name__}: cannot cast the result from {result.dtype.name} to "
+            f"{target.dtype.name} with casting rule 'same_kind'"
+        )
     target[...] = result
     return target
 

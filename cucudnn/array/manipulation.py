@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import DeviceError
 from ..graph import dtypes, shapes
 from ..lowering import device as devices
 from . import apply
-from . import ndarray as handles
 from .indexing import write
 from .ndarray import as_array, copied, geometry, ndarray, record, reshaped, view
 
@@ -97,7 +97,7 @@ def _gathered(arrays: Any) -> tuple[list[ndarray], str]:
     result = [as_array(a, device) for a in items]
     if len({a.device.name for a in result}) > 1:
         names = " and ".join(dict.fromkeys(a.device.name for a in result))
-        raise handles.DeviceError(f"concat: arrays on {names}; move them with .to_device(...)")
+        raise DeviceError(f"concat: arrays on {names}; move them with .to_device(...)")
     return result, device
 
 
@@ -164,3 +164,9 @@ def copy(x: Any, order: str = "K") -> ndarray:
 
 
 concatenate = concat
+
+__all__ = [
+    "broadcast_arrays", "broadcast_shapes", "broadcast_to", "concat", "concatenate", "copy",
+    "expand_dims", "flip", "matrix_transpose", "moveaxis", "permute_dims", "ravel", "reshape",
+    "squeeze", "stack", "swapaxes", "transpose", "unstack",
+]  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 import sys
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from types import CodeType, FrameType, ModuleType
 from typing import Any, SupportsIndex
 
@@ -15,7 +16,6 @@ from ..graph.dtypes import DType
 from ..graph.node import Node, Storage, base_of, pending_closure, store
 from ..graph.ops import Op
 from ..graph.shapes import Shape, Strides
-from ..errors import DeviceError
 from ..lowering import device as devices
 from ..lowering import evaluate as evaluation
 from ..lowering import memory
@@ -23,6 +23,8 @@ from ..lowering.device import Device
 from ..settings import current
 from . import apply, unit
 from .apply import PyScalar, recording
+
+evaluation.is_recording = recording._is_owned  # type: ignore[attr-defined]
 
 PACKAGE = __name__.partition(".")[0]
 SMALL = 65536  # bytes that are copied rather than shared or lent
@@ -66,19 +68,19 @@ class ndarray:  # noqa: N801 - NumPy's name
     def shape(self) -> Shape:
         """Extents of the axes."""
         g = self._geometry
-        return self._storage.node.shape if g is None else g.shape  # type: ignore[no-any-return]
+        return self._storage.node.shape if g is None else g.shape
 
     @property
     def dtype(self) -> DType:
         """The elements' dtype."""
         g = self._geometry
-        return self._storage.node.dtype if g is None else g.dtype  # type: ignore[no-any-return]
+        return self._storage.node.dtype if g is None else g.dtype
 
     @property
     def strides(self) -> Strides:
         """Bytes from an element to the next along each axis."""
         g = self._geometry
-        return self._storage.node.strides if g is None else g.strides  # type: ignore[no-any-return]
+        return self._storage.node.strides if g is None else g.strides
 
     @property
     def ndim(self) -> int:
@@ -108,7 +110,7 @@ class ndarray:  # noqa: N801 - NumPy's name
     @property
     def flags(self) -> Any:
         """NumPy's flags of the geometry: C_CONTIGUOUS, F_CONTIGUOUS, WRITEABLE, ..."""
-        g = geometry(self)
+        g = geometry(self)[...]
         if self._scalar:
             g.flags.writeable = False
         return g.flags
@@ -182,6 +184,8 @@ class ndarray:  # noqa: N801 - NumPy's name
         return bool(self._host().reshape(())[()])
 
     def __int__(self) -> int:
+        if self.dtype.kind == "c":
+            raise TypeError("a complex array cannot be converted to int; take .real")
         return int(self._single("int"))
 
     def __float__(self) -> float:
@@ -744,7 +748,13 @@ def geometry(x: ndarray) -> Any:
     if x._geometry is not None:
         return x._geometry
     node = x._storage.node
-    return memory.as_numpy(memory.Buffer(IMAGINARY, 0), node.shape, node.strides, node.dtype)
+    return _whole(node.shape, node.strides, node.dtype)
+
+
+@lru_cache(maxsize=4096)
+def _whole(shape: Shape, strides: Strides, dtype: DType) -> Any:
+    """The geometry of a whole storage. It is shared: nobody may change its flags."""
+    return memory.as_numpy(memory.Buffer(IMAGINARY, 0), shape, strides, dtype)
 
 
 def view(x: ndarray, g: Any) -> ndarray:
@@ -858,14 +868,14 @@ def as_array(x: Any, device: str | None = None) -> ndarray:
     return from_host(np.asarray(x), name)
 
 
-def binary(op: Op, x: Any, y: Any) -> Any:
+def binary(op: Op, x: Any, y: Any) -> ndarray:
     """Record an elementwise op of two operands; NotImplemented for what is no operand."""
     if type(x) is not ndarray or type(y) is not ndarray:
         device = (x if type(x) is ndarray else y)._storage.node.device
         try:
             x, y = operand(x, device), operand(y, device)
         except TypeError:
-            return NotImplemented
+            return NotImplemented  # type: ignore[no-any-return]
         limit = _beyond(op, x, y)
         if limit is not None:
             return limit
@@ -908,7 +918,7 @@ def _beyond(op: Op, x: Any, y: Any) -> ndarray | None:
     return record(lambda: apply.full(array.shape, answer, dtypes.bool_, node.device))
 
 
-def augmented(op: Op, x: ndarray, y: Any) -> Any:
+def augmented(op: Op, x: ndarray, y: Any) -> ndarray:
     """`x += y`: written to x's memory, so that every alias sees it, with NumPy's casting rule."""
     if x._scalar:
         return binary(op, x, y)
@@ -918,7 +928,7 @@ def augmented(op: Op, x: ndarray, y: Any) -> Any:
     try:
         y = operand(y, x._storage.node.device)
     except TypeError:
-        return NotImplemented
+        return NotImplemented  # type: ignore[no-any-return]
 
     def value(base: Node, other: Any) -> Node:
         result = apply.elementwise(op, base, other)
@@ -949,7 +959,7 @@ def check_writeable(x: ndarray) -> None:
 _POWERS = {2: ops.square, 0.5: ops.sqrt, -1: ops.reciprocal, 1: ops.positive}
 
 
-def power(x: ndarray, y: Any) -> Any:
+def power(x: ndarray, y: Any) -> ndarray:
     """`x ** y`. Like NumPy, the usual scalar exponents are other ops: square, sqrt, reciprocal."""
     if type(y) in (int, float):
         short = _POWERS.get(y)
@@ -960,17 +970,17 @@ def power(x: ndarray, y: Any) -> Any:
     return binary(ops.pow_, x, y)
 
 
-def product(x: Any, y: Any) -> Any:
+def product(x: Any, y: Any) -> ndarray:
     """Matrix product."""
     device = (x if type(x) is ndarray else y)._storage.node.device
     try:
         x, y = as_array(operand(x, device), device), as_array(operand(y, device), device)
     except TypeError:
-        return NotImplemented
+        return NotImplemented  # type: ignore[no-any-return]
     return record(apply.matmul, x, y)
 
 
-# --- reductions, conversions, shapes: what methods and functions share -----------------------------
+# --- reductions, conversions, shapes: what methods and functions share ---------------------------
 
 
 def reduction(

@@ -16,3 +16,5 @@ def argmax(x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> nda
 def argmin(x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> ndarray:
     """Position of the smallest element, the first of equals; of a NaN if there is one."""
     return position(ops.argmin, as_array(x), axis, keepdims)
+
+__all__ = ["argmax", "argmin"]

@@ -70,3 +70,5 @@ def std(
 
 
 amax, amin = max, min
+
+__all__ = ["all", "amax", "amin", "any", "max", "mean", "min", "prod", "std", "sum", "var"]

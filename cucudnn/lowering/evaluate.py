@@ -8,7 +8,7 @@ place.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -20,7 +20,7 @@ from ..settings import current
 from . import plan as plans
 from .device import Device, get
 from .partition import partition
-from .plan import EmptyStep, KernelStep, LibraryStep, Plan, PlanCache, Step
+from .plan import KernelStep, LibraryStep, Plan, PlanCache, Step
 
 SMALL = 65536  # bytes: copying so much is never worth a thought
 
@@ -39,6 +39,10 @@ class Statistics:
 
 
 statistics = Statistics()
+
+# True while this thread records, so that what it has made is not in the log yet. Set by the
+# package that records.
+is_recording: Callable[[], bool] = bool
 
 
 # --- what is alive ------------------------------------------------------------------------------
@@ -182,8 +186,9 @@ def _decide_writes(
             in_place[base] = node
         elif not is_lent(base):
             questions[base] = node
-    if not questions or log(device.name).running > 1:
-        # what is under way may be about to read any of this memory
+    if not questions or log(device.name).running > 1 or is_recording():
+        # A finaliser or a signal handler has come in between: what is under way may be about to
+        # read any of this memory.
         return Writes(in_place, set())
     first: set[Node] = set()
     stored = asked.union(n for n in nodes if n.op.kind is Kind.UPDATE)

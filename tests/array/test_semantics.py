@@ -49,6 +49,16 @@ def test_an_ellipsis_gives_a_view():
     check(row, [[1, 1], [0, 0]])
 
 
+def test_an_array_as_an_integer_copies_and_a_scalar_does_not():
+    x = xp.zeros((2, 3))
+    x[xp.asarray(1)][...] = 5
+    check(x, np.zeros((2, 3)))
+    x[xp.asarray([0, 3]).argmax()][...] = 5
+    check(x, [[0, 0, 0], [5, 5, 5]])
+    x[xp.asarray(0)] = 4
+    check(x, [[4, 4, 4], [5, 5, 5]])
+
+
 def test_scalars_are_hashable_and_cannot_be_written():
     x = xp.asarray([1.0, 2.0])
     s = x.sum()
@@ -219,6 +229,14 @@ def test_an_export_is_a_write_by_somebody_else(device):
     assert pending(y)
     x[0] = 7
     check(y, [5, 1, 1])
+
+
+def test_flags_are_a_copy():
+    x = xp.ones((2, 3))
+    x.flags.writeable = False
+    assert xp.ones((2, 3))[0].flags.writeable
+    assert not x.sum().flags.writeable
+    assert x.T.flags.f_contiguous
 
 
 def test_two_exports_of_views(device):
@@ -443,3 +461,11 @@ def test_out_arguments_write(device):
     v = y[::-1]
     assert np.add(x, 1, out=v) is v
     check(y, [3, 2, 1])
+    whole = xp.zeros(3, dtype="int64")
+    with pytest.raises(TypeError, match="same_kind"):
+        np.add(x, 1.5, out=whole)
+    a = np.ones(3)
+    a += x
+    assert a.tolist() == [1, 2, 3]
+    assert np.multiply(x, 2, out=a) is a
+    assert a.tolist() == [0, 2, 4]

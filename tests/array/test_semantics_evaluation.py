@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import cucudnn as xp
+from cucudnn.array import apply
 from cucudnn.lowering import device as devices
 from tests.support import FAILURES, MIB, broken, check, counted, foreign, pending, values
 
@@ -76,7 +77,7 @@ def test_a_step_does_not_pay_for_unrelated_arrays():
         alone = min(_seconds_of_a_step(xp.ones((100, 8)), 100) for _ in range(3))
         unrelated = [xp.ones(3) + i for i in range(2000)]
         crowded = min(_seconds_of_a_step(xp.ones((100, 8)), 100) for _ in range(3))
-    assert crowded < 2 * alone + 50e-6
+    assert crowded < 3 * alone + 200e-6  # a search of all would take 1,500 µs
     assert sum(pending(a) for a in unrelated) == 2000
 
 
@@ -184,14 +185,14 @@ def test_a_long_loop_neither_grows_nor_crashes():
     gc.collect()
     tracemalloc.start()
     try:
-        for _ in range(20_000):
+        for _ in range(8000):
             x = x * 0.999 + 1
         grown, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
     assert grown < 4 * MIB
     y = 1.0
-    for _ in range(22_000):
+    for _ in range(10_000):
         y = y * 0.999 + 1
     assert float(x[0]) == y
 
@@ -418,6 +419,24 @@ class Reads:
 
     def __del__(self):
         self.seen.append(float(self.array.sum()))
+
+
+def test_a_write_while_another_operation_is_recorded(monkeypatch):
+    """As a finaliser or a signal handler may do it."""
+    x = xp.arange(4.0)
+    original, armed = apply.elementwise, [True]
+
+    def elementwise(*arguments, **options):
+        node = original(*arguments, **options)
+        if armed.pop() if armed else False:
+            x[0] = 9
+            assert float(x[0]) == 9
+        return node
+
+    monkeypatch.setattr(apply, "elementwise", elementwise)
+    y = x * 2
+    check(y, [0, 2, 4, 6])
+    check(x, [9, 1, 2, 3])
 
 
 def test_an_evaluation_inside_of_another():

@@ -1,0 +1,87 @@
+"""Dtypes of the namespace, and the functions about them."""
+
+import itertools
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import cucudnn as xp
+
+NAMES = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
+NAMES += ["float16", "float32", "float64", "complex64", "complex128"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_dtypes_are_numpys(name):
+    assert np.dtype(getattr(xp, name)) == np.dtype(name)
+    assert xp.zeros(2, dtype=getattr(xp, name)).dtype == np.dtype(name)
+
+
+def test_bfloat16():
+    assert xp.bfloat16 is ml_dtypes.bfloat16
+    assert xp.ones(2, xp.bfloat16).dtype == xp.bfloat16
+
+
+@pytest.mark.parametrize(("one", "other"), list(itertools.product(NAMES, repeat=2)))
+def test_result_type(one, other, device):
+    want = np.result_type(one, other)
+    assert xp.result_type(getattr(xp, one), getattr(xp, other)) == want
+    assert xp.result_type(xp.zeros(1, one), np.dtype(other)) == want
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("number", [True, 3, 2.5, 1j])
+def test_python_scalars_are_weak(name, number, device):
+    x = xp.zeros(1, name)
+    assert xp.result_type(x, number) == np.result_type(np.zeros(1, name), number)
+    assert xp.result_type(number, x) == xp.result_type(x, number)
+
+
+def test_result_type_of_several(device):
+    assert xp.result_type(xp.int8, xp.uint8, xp.float16) == np.float16
+    assert xp.result_type(xp.bfloat16, xp.int8) == xp.bfloat16
+    assert xp.result_type(xp.bfloat16, xp.float16) == np.float32
+    assert xp.result_type(np.float32(1), xp.int8) == np.float32
+    with pytest.raises(ValueError, match="at least one"):
+        xp.result_type()
+    with pytest.raises(ValueError, match="at least one"):
+        xp.result_type(1, 2.0)
+    with pytest.raises(TypeError):
+        xp.result_type("no dtype")
+
+
+@pytest.mark.parametrize("dtype", ["int8", "float32", "complex128", "bool"])
+def test_astype(dtype, way, device):
+    for a in (np.arange(6.0).reshape(2, 3), np.arange(6).reshape(2, 3).T, np.arange(12)[::2]):
+        got = xp.astype(xp.asarray(a), dtype)
+        want = a.astype(dtype)
+        assert got.dtype == dtype
+        np.testing.assert_array_equal(xp.asnumpy(got), want)
+        np.testing.assert_array_equal(xp.asnumpy(xp.asarray(a).astype(dtype)), want)
+
+
+def test_astype_copies_unless_told_otherwise(device):
+    x = xp.arange(3.0)
+    assert xp.astype(x, xp.float64, copy=False) is x
+    y = xp.astype(x, xp.float64)
+    y[0] = 9
+    assert float(x[0]) == 0
+    z = xp.astype(x, xp.float32, copy=False)
+    z[0] = 9
+    assert float(x[0]) == 0
+
+
+def test_astype_to_a_device(device):
+    assert xp.astype(xp.arange(3), "float32", device=device).device == device
+
+
+def test_complex_to_real_drops_the_imaginary_part_silently(device):
+    got = xp.astype(xp.asarray([1 + 2j, 3 - 4j]), xp.float64)
+    assert got.tolist() == [1.0, 3.0]
+
+
+@pytest.mark.parametrize("dtype", ["U3", object, "M8[s]", "no dtype", np.longdouble])
+def test_dtypes_that_are_not_supported(dtype, device):
+    with pytest.raises(TypeError):
+        xp.astype(xp.ones(3), dtype)

@@ -1,0 +1,107 @@
+"""argmax and argmin: the first of equals, NaN, every axis and layout."""
+
+import itertools
+
+import ml_dtypes
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import cucudnn as xp
+
+DTYPES = ["bool", "int8", "uint8", "int64", "uint64", "float16", "float32", "float64", "complex64"]
+LENGTHS = [1, 2, 15, 16, 17, 32, 33, 129, 1023, 1024, 1025, 2049, 70_000]
+BOTH = ["argmax", "argmin"]
+
+
+def data(shape, dtype, seed=0):
+    """Few values, so that there are equals."""
+    values = np.random.default_rng(seed).integers(0, 4, shape)
+    if dtype == "complex64":
+        return (values + 1j * np.roll(values, 3)).astype(dtype)
+    return values.astype(dtype) if dtype != "bool" else values > 1
+
+
+def check(got, want):
+    want = np.asarray(want)
+    assert (got.shape, got.dtype) == (want.shape, want.dtype)
+    np.testing.assert_array_equal(xp.asnumpy(got), want)
+
+
+@pytest.mark.parametrize("name", BOTH)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_axes(name, dtype, way, device):
+    for shape in [(3, 5), (2, 3, 40), (7,)]:
+        a = data(shape, dtype)
+        layouts = [a, np.asfortranarray(a), a[::-1], a[..., ::2]]
+        for b, keepdims in itertools.product(layouts, (False, True)):
+            x = xp.asarray(a)[..., ::2] if b.shape != a.shape else xp.asarray(b)
+            for axis in [None, *range(-b.ndim, b.ndim)]:
+                want = getattr(np, name)(b, axis=axis, keepdims=keepdims)
+                check(getattr(xp, name)(x, axis=axis, keepdims=keepdims), want)
+                check(getattr(x, name)(axis, keepdims=keepdims), want)
+
+
+@pytest.mark.parametrize("name", BOTH)
+@pytest.mark.parametrize("length", LENGTHS)
+def test_lengths(name, length, way, device):
+    rng = np.random.default_rng(length)
+    for a in (
+        rng.integers(0, 3, length),
+        rng.standard_normal(length),
+        np.zeros(length),
+        np.arange(length),
+    ):
+        check(getattr(xp, name)(xp.asarray(a)), getattr(np, name)(a))
+
+
+@pytest.mark.parametrize("name", BOTH)
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "complex128"])
+def test_nan(name, dtype, way, device):
+    for length, where in itertools.product((5, 50, 1500), (0, 3, -1)):
+        a = np.arange(length).astype(dtype)
+        a[where] = np.nan
+        a[length // 2] = np.nan
+        check(getattr(xp, name)(xp.asarray(a)), getattr(np, name)(a))
+    a = np.array([[np.inf, np.nan], [-np.inf, 0.0], [0.0, -0.0], [-0.0, 0.0]], dtype)
+    check(getattr(xp, name)(xp.asarray(a), axis=1), getattr(np, name)(a, axis=1))
+
+
+@pytest.mark.parametrize("name", BOTH)
+def test_ends_of_the_range(name, device):
+    for dtype in ("int8", "int64", "uint64"):
+        info = np.iinfo(dtype)
+        a = np.array([info.min] * 40 + [info.max, info.min], dtype)
+        for b in (a, a[:3], a[::-1]):
+            check(getattr(xp, name)(xp.asarray(b)), getattr(np, name)(b))
+    a = np.full(50, -np.inf if name == "argmax" else np.inf)
+    check(getattr(xp, name)(xp.asarray(a)), 0)
+
+
+@pytest.mark.parametrize("name", BOTH)
+def test_bfloat16(name, device):
+    a = data((3, 40), "float32").astype(ml_dtypes.bfloat16)
+    check(getattr(xp, name)(xp.asarray(a), axis=1), getattr(np, name)(a.astype("f4"), axis=1))
+
+
+@pytest.mark.parametrize("name", BOTH)
+def test_small_and_empty(name, device):
+    check(getattr(xp, name)(xp.asarray(5)), 0)
+    check(getattr(xp, name)(xp.zeros((0, 3)), axis=1), np.zeros(0, int))
+    check(getattr(xp, name)(xp.ones((2, 1)), axis=1), np.zeros(2, int))
+    for x, axis in [(xp.zeros(0), None), (xp.zeros((0, 3)), 0)]:
+        with pytest.raises(ValueError, match="empty"):
+            getattr(xp, name)(x, axis=axis)
+    with pytest.raises(IndexError):
+        getattr(xp, name)(xp.ones(3), axis=1)
+    with pytest.raises(TypeError):
+        getattr(xp, name)(xp.ones((2, 3)), axis=(0, 1))
+
+
+@given(st.lists(st.integers(1, 9), min_size=1, max_size=3), st.data())
+def test_any_shape(shape, draw):
+    a = data(shape, "int8", sum(shape)).transpose(draw.draw(st.permutations(range(len(shape)))))
+    axis = draw.draw(st.one_of(st.none(), st.integers(0, len(shape) - 1)))
+    for name in BOTH:
+        check(getattr(xp, name)(xp.asarray(a), axis=axis), getattr(np, name)(a, axis=axis))
