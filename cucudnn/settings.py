@@ -54,14 +54,22 @@ class Settings:
             raise ValueError("pending_nodes must be at least 1 and pending_bytes at least 0")
 
 
+def _integer(variable: str, default: int) -> int:
+    text = os.environ.get(variable, "")
+    try:
+        return int(text) if text else default
+    except ValueError:
+        raise ValueError(f"{variable}: expected an integer, got {text!r}") from None
+
+
 def from_environment() -> Settings:
     """The settings that the environment variables name."""
     get = os.environ.get
     return Settings(
         device=get("CUCUDNN_DEVICE", ""),
         compile=get("CUCUDNN_COMPILE", "") or "auto",
-        pending_nodes=int(get("CUCUDNN_PENDING_NODES", "") or 1000),
-        pending_bytes=int(get("CUCUDNN_PENDING_BYTES", "") or min(1 << 30, _memory() // 16)),
+        pending_nodes=_integer("CUCUDNN_PENDING_NODES", 1000),
+        pending_bytes=_integer("CUCUDNN_PENDING_BYTES", min(1 << 30, _memory() // 16)),
         fuse=get("CUCUDNN_FUSE", "1") not in ("0", "false", "no"),
     )
 

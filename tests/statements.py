@@ -203,8 +203,11 @@ class Writer:
         value = rng.choice(fitting) if fitting else y
         source = f"{value} + 1" if rng.random() < 0.3 else value
         bounded = self.bounded(source)
-        if self.names[value].dtype.kind == "c" and self.names[x].dtype.kind not in "cb":
+        kind = self.names[x].dtype.kind
+        if self.names[value].dtype.kind == "c" and kind not in "cb":
             bounded = "1"
+        if kind == "b" and not self.is_array(value):
+            bounded = "1"  # NumPy's error for scalars depends on the value
         return [f"{x}[{key}] = {bounded}"]
 
     @staticmethod
@@ -226,6 +229,10 @@ class Writer:
         region = self.value(target)
         fitting = [n for n in self.arrays() if self._fits(self.names[n], region)]
         value = rng.choice(fitting) if fitting and rng.random() < 0.7 else str(self.number(0, 3))
+        if region is not None and region.dtype.kind == "b" and not self.is_array(x):
+            return self.creation()
+        if value in self.names and region.dtype.kind == "b" and not self.is_array(value):
+            value = "1"
         op = rng.choice("+++-*")
         result = self.value(f"{target} {op} {value}")
         if result is not None and np.size(result) and not np.all(np.abs(result) < LIMIT):

@@ -16,7 +16,6 @@ from ..errors import DeviceError
 from ..graph import dtypes, ops, shapes
 from ..graph.dtypes import DType, Operand
 from ..graph.node import Node
-from ..graph.node import scalar as scalar_node
 from ..graph.ops import Kind, Op
 from ..graph.shapes import Shape, Strides
 
@@ -26,7 +25,6 @@ Item = Node | PyScalar
 # Held from reading the operands' versions to publishing the new node.
 recording = threading.RLock()
 
-_LARGEST_FLOAT32 = float(np.finfo(np.float32).max)
 
 
 class _Recipe(NamedTuple):
@@ -175,19 +173,17 @@ def constant(value: PyScalar, dtype: DType) -> Node:
     """
     kind = dtype.kind
     if kind == "f" and dtype.itemsize > 2:
-        number = float(value)  # type: ignore[arg-type]
-        if dtype.itemsize == 8:
-            return scalar_node(number, dtype)
-        if -_LARGEST_FLOAT32 <= number <= _LARGEST_FLOAT32 or number != number:
-            return scalar_node(dtype.type(number), dtype)
-    if kind in "iu":
-        return scalar_node(dtype.type(value), dtype)
-    if kind == "b":
-        return scalar_node(bool(value), dtype)
-    if kind == "c":
-        return scalar_node(complex(value), dtype)
-    with np.errstate(all="ignore"):
-        return scalar_node(dtype.type(float(value)), dtype)  # type: ignore[arg-type]
+        value = float(value)  # type: ignore[arg-type]
+    elif kind in "iu":
+        value = dtype.type(value)
+    elif kind == "b":
+        value = bool(value)
+    elif kind == "c":
+        value = complex(value)
+    else:
+        with np.errstate(all="ignore"):
+            value = dtype.type(float(value))  # type: ignore[arg-type]
+    return Node(ops.scalar, (), (), dtype, (), "", (), value)
 
 
 def constant_of(value: PyScalar, dtype: DType) -> PyScalar:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import DeviceError
 from ..graph import ops, shapes
 from ..graph.node import Node, Storage, base_of
 from ..lowering import device as devices
@@ -103,7 +104,10 @@ def assign(x: ndarray, key: Any, value: Any) -> None:
             raise ValueError(f"an array of shape {value.shape} was assigned to one element")
         _check_fits(value.shape, target.shape)
         if value.device != x.device:
-            value = value.to_device(x.device)
+            raise DeviceError(
+                f"assignment of an array on {value.device} to one on {x.device}; "
+                "move it with .to_device(...)"
+            )
 
     def written(base: Node, source: Any) -> Node:
         if not isinstance(source, Node):

@@ -59,8 +59,8 @@ class ndarray:  # noqa: N801 - NumPy's name
             tuple(operator.index(n) for n in extents), dtypes.canonical(dtype), target.name
         )
         with recording:
-            _publish(self, node)
-        self._scalar = False
+            self._storage = wrap(node, scalar=False)._storage
+        self._geometry, self._offset, self._scalar = None, 0, False
 
     # --- attributes -------------------------------------------------------------------------------
 
@@ -669,23 +669,18 @@ def part_of_complex(dtype: DType, g: Any) -> bool:
     return dtypes.real_of(dtype) == g.dtype != dtype and all(s % size == 0 for s in g.strides)
 
 
-def _publish(handle: ndarray, node: Node) -> None:
-    storage = Storage(node)
-    handle._storage = storage
-    handle._geometry = None
-    handle._offset = 0
-    if not unit.tracing():
-        evaluation.log(node.device).add(storage)
-
-
 def wrap(node: Node, *, scalar: bool | None = None) -> ndarray:
     """A handle on a new storage. By default a 0-d result is marked scalar, as NumPy's is one."""
     if node.op is ops.view:
         node = apply.copy(node)  # a storage never holds a view of what another node owns
     result = ndarray.__new__(ndarray)
-    result._scalar = node.shape == () if scalar is None else scalar
+    result._storage = storage = Storage(node)
+    result._geometry = None
+    result._offset = 0
+    result._scalar = not node.shape if scalar is None else scalar
     node.line = user_line()
-    _publish(result, node)
+    if not unit.tracing():
+        evaluation.logs[node.device].add(storage)
     return result
 
 
@@ -857,6 +852,13 @@ def unary(op: Op, x: Any) -> ndarray:
     return record(lambda n: apply.elementwise(op, n), x)
 
 
+def ours(name: str, x: Any) -> ndarray:
+    """The array itself; TypeError that names the function for anything else."""
+    if type(x) is not ndarray:
+        raise TypeError(f"{name}: expected cucudnn arrays, got {type(x).__name__}")
+    return x
+
+
 def as_array(x: Any, device: str | None = None) -> ndarray:
     """Any operand as a handle."""
     if type(x) is ndarray:
@@ -870,24 +872,26 @@ def as_array(x: Any, device: str | None = None) -> ndarray:
 
 def binary(op: Op, x: Any, y: Any) -> ndarray:
     """Record an elementwise op of two operands; NotImplemented for what is no operand."""
+    device = (x if type(x) is ndarray else y)._storage.node.device
     if type(x) is not ndarray or type(y) is not ndarray:
-        device = (x if type(x) is ndarray else y)._storage.node.device
-        try:
-            x, y = operand(x, device), operand(y, device)
-        except TypeError:
+        if type(x) is not float and type(y) is not float:
+            try:
+                x, y = operand(x, device), operand(y, device)
+            except TypeError:
+                return NotImplemented  # type: ignore[no-any-return]
+            limit = _beyond(op, x, y)
+            if limit is not None:
+                return limit
+        elif type(x) is not ndarray and type(y) is not ndarray:
             return NotImplemented  # type: ignore[no-any-return]
-        limit = _beyond(op, x, y)
-        if limit is not None:
-            return limit
-    evaluation.keep_budget((x if type(x) is ndarray else y)._storage.node.device)
+    evaluation.keep_budget(device)
     x, y = plain(x), plain(y)
-    with recording:
+    with recording:  # the usual operands, those of whole storages, without a call
         a = x if type(x) is not ndarray else x._storage.node if x._geometry is None else node_of(x)
         b = y if type(y) is not ndarray else y._storage.node if y._geometry is None else node_of(y)
         node = apply.elementwise(op, a, b)
         result = wrap(node)
-    shared = (type(a) is Node and a.shared) or (type(b) is Node and b.shared)
-    if shared or not current().fuse:
+    if (type(a) is Node and a.shared) or (type(b) is Node and b.shared) or not current().fuse:
         unit.run_or_defer(node)
     return result
 

@@ -16,7 +16,7 @@ from ..lowering import explain as explanation
 from ..lowering import memory, threads, toolchain
 from ..lowering.explain import Explanation
 from ..settings import current
-from .ndarray import ndarray, node_of
+from .ndarray import ndarray, node_of, ours
 
 
 def explain(*arrays: ndarray) -> Explanation:
@@ -34,7 +34,7 @@ def explain(*arrays: ndarray) -> Explanation:
     >>> len(xp.explain(xp.sqrt(x * x + 1)).kernels)
     1
     """
-    return explanation.explain([node_of(x) for x in arrays])
+    return explanation.explain([node_of(ours("explain", x)) for x in arrays])
 
 
 def configuration() -> dict[str, str]:

@@ -9,14 +9,14 @@ import numpy as np
 from ..lowering import device as devices
 from ..lowering import evaluate as evaluation
 from . import unit
-from .ndarray import as_array, ndarray, node_of
+from .ndarray import as_array, ndarray, node_of, ours
 
 
 def flush(*arrays: ndarray) -> None:
     """Evaluate the arrays, or everything that is pending; on CUDA, launch it and return."""
     unit.settle()
     if arrays:
-        evaluation.evaluate([node_of(x) for x in arrays])
+        evaluation.evaluate([node_of(ours("flush", x)) for x in arrays])
         return
     for name in evaluation.active_devices():
         evaluation.flush(name)

@@ -32,7 +32,7 @@ class Node:
     device : str
         Name of the device; empty for a Python scalar, which belongs to all.
     data : object
-        The memory, opaque here; of a scalar, the value itself.
+        The memory, opaque here; of a Python scalar, the value itself, which its use rounds.
     seq : int
         Number in record order, which is always a valid schedule.
     line : tuple of (code, instruction) or None
@@ -136,11 +136,6 @@ def store(node: Node, data: Any) -> None:
     if node.data is None:
         node.data = data
     node.inputs = ()
-
-
-def scalar(value: Any, dtype: DType) -> Node:
-    """A Python scalar, of a dtype's own type, as an operand."""
-    return Node(ops.scalar, (), (), dtype, (), "", (), value)
 
 
 def base_of(node: Node) -> Node:

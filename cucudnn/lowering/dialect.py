@@ -53,15 +53,23 @@ def scalar_words(dtype: DType) -> int:
     return 2 if dtype == dtypes.complex128 else 1
 
 
+_DOUBLE, _FLOAT = struct.Struct("<d"), struct.Struct("<f")
+_INT64, _UINT32 = struct.Struct("<q"), struct.Struct("<I")
+
+
 def pack(dtype: DType, value: Any) -> list[int]:
     """A scalar as 64-bit words."""
     kind = dtype.kind
+    if dtype == dtypes.float64:
+        return [_INT64.unpack(_DOUBLE.pack(value))[0]]
     if kind == "f" or dtype == dtypes.bfloat16:
-        if dtype == dtypes.float64:
-            return list(struct.unpack("<q", struct.pack("<d", value)))
-        return [int.from_bytes(np.float32(value).tobytes(), "little")]
+        try:
+            return [_UINT32.unpack(_FLOAT.pack(value))[0]]
+        except OverflowError:  # beyond float32: infinity, as NumPy rounds it
+            return [_UINT32.unpack(_FLOAT.pack(np.copysign(np.inf, value)))[0]]
     if kind == "c":
-        raw = np.asarray(value, dtype).tobytes()
+        with np.errstate(all="ignore"):
+            raw = np.asarray(value, dtype).tobytes()
         return list(struct.unpack(f"<{len(raw) // 8}q", raw))
     number = int(value)
     return [number - (1 << 64) if number >= 1 << 63 else number]

@@ -91,18 +91,24 @@ class Log:
         self.prune_at = 2 * len(self.entries) + 1024
 
 
-_logs: dict[str, Log] = {}
+class _Logs(dict[str, Log]):
+    """The log of each device, by name."""
+
+    def __missing__(self, device: str) -> Log:
+        return self.setdefault(device, Log())
+
+
+logs = _Logs()
 
 
 def log(device: str) -> Log:
     """The log of a device."""
-    found = _logs.get(device)
-    return found if found is not None else _logs.setdefault(device, Log())
+    return logs[device]
 
 
 def active_devices() -> tuple[str, ...]:
     """The devices that arrays have been made on."""
-    return tuple(_logs)
+    return tuple(logs)
 
 
 def live_pending(device: str, since: int = -1) -> list[Node]:
@@ -134,7 +140,7 @@ def flush(device: str, reason: str = "flush") -> None:
 def keep_budget(device: str) -> None:
     """Start an evaluation if too much is pending. Called before an operation is recorded, so a
     statement is never left half done."""
-    book, settings = _logs.get(device) or log(device), current()
+    book, settings = logs[device], current()
     if book.recorded < settings.pending_nodes and book.made < SMALL:
         return
     with get(device).lock:
@@ -348,11 +354,21 @@ def settle(
                 store(node, device.allocate(0))
             asked = {n for n in asked if n.data is None}
             continue
-        asked |= {n for n in nodes if n.needed}
+        asked |= _needed_again(nodes)
         writes = _decide_writes(device, nodes, asked, failed)
         if writes.first <= asked:
             return writes, nodes, asked
         asked |= writes.first
+
+
+def _needed_again(nodes: Sequence[Node]) -> set[Node]:
+    """The nodes that were computed before without being stored, and are to be stored now: those
+    that a node reads which is computed for the first time. What only they read stays inside."""
+    again: set[Node] = set()
+    for node in nodes:
+        if not node.needed and node.op.kind is not Kind.VIEW:
+            again.update(b for c in node.inputs or () if (b := base_of(c)).needed)
+    return {n for n in again if n.data is None}
 
 
 def _run_planned(

@@ -162,7 +162,9 @@ class HostProgram(Program):
 
 
 def _scalar(dtype: DType, value: Any) -> Any:
-    return np.asarray(value, dtype)[()] if dtype != dtypes.bfloat16 else np.asarray(value, dtype)
+    with np.errstate(all="ignore"):  # a float beyond float32 is infinite
+        array = np.asarray(value, dtype)
+    return array if dtype == dtypes.bfloat16 else array[()]
 
 
 def _both(first: Ready, second: Ready) -> None:

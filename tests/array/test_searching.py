@@ -29,9 +29,7 @@ def check(got, want):
     np.testing.assert_array_equal(xp.asnumpy(got), want)
 
 
-@pytest.mark.parametrize("name", BOTH)
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_axes(name, dtype, way, device):
+def check_axes(name, dtype):
     for shape in [(3, 5), (2, 3, 40), (7,)]:
         a = data(shape, dtype)
         layouts = [a, np.asfortranarray(a), a[::-1], a[..., ::2]]
@@ -41,6 +39,19 @@ def test_axes(name, dtype, way, device):
                 want = getattr(np, name)(b, axis=axis, keepdims=keepdims)
                 check(getattr(xp, name)(x, axis=axis, keepdims=keepdims), want)
                 check(getattr(x, name)(axis, keepdims=keepdims), want)
+
+
+@pytest.mark.parametrize("name", BOTH)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_axes(name, dtype, device):
+    check_axes(name, dtype)
+
+
+@pytest.mark.parametrize(("name", "dtype"), [("argmax", "float32"), ("argmin", "int8")])
+@pytest.mark.parametrize("changes", [{"compile": "always"}, {"compile": "never"}, {"fuse": False}])
+def test_axes_in_other_ways(name, dtype, changes, device):
+    with xp.config(**changes):
+        check_axes(name, dtype)
 
 
 @pytest.mark.parametrize("name", BOTH)
