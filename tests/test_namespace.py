@@ -15,6 +15,7 @@ import pytest
 import cucudnn as xp
 
 PUBLIC = sorted(name for name in dir(xp) if not name.startswith("_"))
+CONSTANTS = ["e", "inf", "nan", "newaxis", "pi"]
 METHODS = [
     name
     for name, value in vars(xp.ndarray).items()
@@ -25,7 +26,7 @@ METHODS = [
 @pytest.mark.parametrize("name", PUBLIC)
 def test_public_names_are_documented(name):
     value = getattr(xp, name)
-    if isinstance(value, type) and issubclass(value, np.generic):
+    if name in CONSTANTS or (isinstance(value, type) and issubclass(value, np.generic)):
         return
     assert (value.__doc__ or "").strip(), name
 
@@ -33,6 +34,11 @@ def test_public_names_are_documented(name):
 @pytest.mark.parametrize("name", METHODS)
 def test_methods_are_documented(name):
     assert (getattr(xp.ndarray, name).__doc__ or "").strip(), name
+
+
+@pytest.mark.parametrize("name", CONSTANTS)
+def test_constants_are_numpys(name):
+    assert repr(getattr(xp, name)) == repr(getattr(np, name))
 
 
 def test_nothing_else_is_public():

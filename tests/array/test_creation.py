@@ -227,7 +227,9 @@ OBJECTS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("obj", OBJECTS, ids=lambda x: str(x)[:30])
+@pytest.mark.parametrize(
+    "obj", OBJECTS, ids=[f"{i} {type(x).__name__}" for i, x in enumerate(OBJECTS)]
+)
 def test_asarray(obj, device):
     want = np.asarray(obj)
     want = want.astype(want.dtype.newbyteorder("="))

@@ -3,6 +3,7 @@
 import itertools
 import operator
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -390,10 +391,20 @@ def test_numpys_names(name, standard):
 
 
 @pytest.mark.parametrize("mode", ["auto", "always", "never"])
-def test_an_expression_has_the_same_bits_in_every_mode(mode, device):
-    a = np.random.default_rng(0).standard_normal((7, 33)).astype(np.float32)
-    b = np.random.default_rng(1).standard_normal(33).astype(np.float32)
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+def test_an_expression_has_numpys_bits_in_every_mode(mode, dtype, device):
+    """Fused, every operation is rounded as if it were alone."""
+    dtype = np.dtype(ml_dtypes.bfloat16) if dtype == "bfloat16" else np.dtype(dtype)
+    rng = np.random.default_rng(0)
+    a, b = rng.standard_normal((7, 33)).astype(dtype), rng.standard_normal(33).astype(dtype)
+    c = np.asarray(1.7, dtype)
+
+    def expression(m, a, b, c):
+        part = m.sqrt(abs(a * b - c)) / (b + c) + m.where(a > b, a, c) * b
+        return m.maximum(part, a - b) * a - b
+
     with xp.config(compile=mode):
-        x, y = xp.asarray(a), xp.asarray(b)
-        got = xp.sqrt(abs(x * y - 1)) / (y + 2) + xp.where(x > y, x, 0) * 3
-    check(got, np.sqrt(abs(a * b - 1)) / (b + 2) + np.where(a > b, a, 0) * 3)
+        got = expression(xp, *map(xp.asarray, (a, b, c)))
+        want = expression(np, a, b, c)
+        assert got.dtype == want.dtype == dtype
+        assert xp.asnumpy(got).tobytes() == want.tobytes()

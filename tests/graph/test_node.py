@@ -40,6 +40,14 @@ def test_storing_lets_the_inputs_go():
     assert sys.getrefcount(x) == count - 1
 
 
+def test_memory_that_a_node_has_is_kept():
+    y = apply.elementwise(ops.negative, leaf())
+    first = y.data = memory.allocate(y.nbytes)
+    node.store(y, memory.allocate(y.nbytes))
+    assert y.data is first
+    assert y.inputs == ()
+
+
 def test_a_consumed_node_says_so():
     x = leaf()
     x.inputs = None
@@ -54,7 +62,7 @@ def test_numbers_grow_in_record_order():
 
 
 def test_scalars_belong_to_no_device():
-    s = node.scalar(2.5, dtypes.float64)
+    s = apply.constant(2.5, dtypes.float64)
     assert (s.device, s.shape, s.data, s.pending) == ("", (), 2.5, False)
 
 
@@ -78,6 +86,13 @@ class TestClosure:
         assert node.pending_closure([x]) == []
         node.store(b, memory.allocate(b.nbytes))
         assert node.pending_closure([c]) == [a, c]
+
+    def test_can_begin_after_a_number(self):
+        x = leaf()
+        a = apply.elementwise(ops.negative, x)
+        b = apply.elementwise(ops.add, a, x)
+        c = apply.elementwise(ops.multiply, b, a)
+        assert node.pending_closure([c], since=a.seq) == [b, c]
 
     def test_each_node_is_found_once(self):
         x = leaf()

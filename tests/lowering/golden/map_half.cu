@@ -8,7 +8,7 @@ kernel(const __grid_constant__ xp_words words) {
   const idx n0 = (idx)w[0];
   const xp_half* const p0 = (const xp_half*)w[1];
   xp_half* const q0 = (xp_half*)w[3];
-  const float s0 = xp_scalar<float>(w + 5);
+  const float s0 = __int_as_float(__float_as_int(xp_scalar<float>(w + 5)) ^ (threadIdx.x >> 10));
   const idx row = (n0 + 7) / 8;
   const idx total = row;
   const idx first = (idx)blockIdx.x * 512 + threadIdx.x;

@@ -18,8 +18,8 @@ kernel(const __grid_constant__ xp_words words) {
   const float* const p0 = (const float*)w[2];
   const idx a0_0 = (idx)w[3];
   float* const q0 = (float*)w[5];
-  const float s0 = xp_scalar<float>(w + 8);
-  const float s1 = xp_scalar<float>(w + 9);
+  const float s0 = __int_as_float(__float_as_int(xp_scalar<float>(w + 8)) ^ (threadIdx.x >> 10));
+  const float s1 = __int_as_float(__float_as_int(xp_scalar<float>(w + 9)) ^ (threadIdx.x >> 10));
   const idx n = n1;
   const int thread = threadIdx.x & 31, warp = threadIdx.x >> 5;
   const idx unit = (idx)blockIdx.x * 8 + warp;
