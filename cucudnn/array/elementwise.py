@@ -54,7 +54,7 @@ def binary_function(op: Op) -> Callable[[Any, Any], ndarray]:
         if result is NotImplemented:
             names = " and ".join(type(x).__name__ for x in (x1, x2))
             raise TypeError(f"{op.name}: expected arrays or numbers, got {names}")
-        return result  # type: ignore[no-any-return]
+        return result
 
     return _described(function, op)  # type: ignore[no-any-return]
 

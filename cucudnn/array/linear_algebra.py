@@ -14,4 +14,4 @@ def matmul(x1: Any, x2: Any, /) -> ndarray:
     result = product(x1, x2)
     if result is NotImplemented:
         raise TypeError("matmul: expected arrays")
-    return result  # type: ignore[no-any-return]
+    return result

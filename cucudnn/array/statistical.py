@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..graph import ops
-from . import ndarray as handles
 from .ndarray import as_array, ndarray, reduction, unary, variance
+from .ndarray import mean as record_mean
 
 Axis = int | tuple[int, ...] | None
 
@@ -52,7 +52,7 @@ def all(x: Any, /, *, axis: Axis = None, keepdims: bool = False) -> ndarray:  # 
 
 def mean(x: Any, /, *, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> ndarray:
     """Arithmetic mean."""
-    return handles.mean(as_array(x), axis, keepdims, dtype)
+    return record_mean(as_array(x), axis, keepdims, dtype)
 
 
 def var(

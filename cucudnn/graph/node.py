@@ -7,7 +7,6 @@ from itertools import count
 from types import CodeType
 from typing import Any
 
-from . import ops
 from .dtypes import DType
 from .ops import Kind, Op
 from .shapes import Shape, Strides, size
