@@ -106,8 +106,11 @@ class Writer:
         if kind == 0:
             return [f"{name} = xp.zeros({shape})"]
         if kind == 1:
-            return [f"{name} = xp.arange({rng.randrange(1, 9)}, dtype={dtype!r})"] if (
-                dtype != "bool") else [f"{name} = xp.arange(5)"]
+            return (
+                [f"{name} = xp.arange({rng.randrange(1, 9)}, dtype={dtype!r})"]
+                if (dtype != "bool")
+                else [f"{name} = xp.arange(5)"]
+            )
         if kind == 2:
             return [f"{name} = xp.full({shape}, {self.number()}, dtype={dtype!r})"]
         if kind == 3 and (other := self.pick()):
@@ -118,9 +121,23 @@ class Writer:
         x, name = self.pick(), self.new()
         if x is None:
             return self.creation()
-        f = self.rng.choice(["-{}", "+{}", "abs({})", "xp.square({})", "xp.sign({})", "{} == 2",
-                             "xp.where({0} == 0, {0}, 3)", "xp.minimum({}, 2)", "xp.conj({})",
-                             "xp.isnan({})", "xp.real({})", "xp.imag({})", "{} ** 2"])
+        f = self.rng.choice(
+            [
+                "-{}",
+                "+{}",
+                "abs({})",
+                "xp.square({})",
+                "xp.sign({})",
+                "{} == 2",
+                "xp.where({0} == 0, {0}, 3)",
+                "xp.minimum({}, 2)",
+                "xp.conj({})",
+                "xp.isnan({})",
+                "xp.real({})",
+                "xp.imag({})",
+                "{} ** 2",
+            ]
+        )
         if ("sign" in f or "**" in f or "abs" in f) and self.names[x].dtype.kind in "cb":
             f = "xp.conj({})"
         return [f"{name} = " + self.bounded(f.format(x))]
@@ -131,9 +148,21 @@ class Writer:
             return self.creation()
         if self.rng.random() < 0.3:
             y = str(self.number())
-        f = self.rng.choice(["{} + {}", "{} - {}", "{} * {}", "{} + {} * 2", "({0} + 1) - {1}",
-                             "xp.maximum({}, {})", "xp.where({0} == {1}, {0}, {1})", "{} < {}",
-                             "{} + {}", "{} != {}", "({0} * 2 + {1}) - {0}"])
+        f = self.rng.choice(
+            [
+                "{} + {}",
+                "{} - {}",
+                "{} * {}",
+                "{} + {} * 2",
+                "({0} + 1) - {1}",
+                "xp.maximum({}, {})",
+                "xp.where({0} == {1}, {0}, {1})",
+                "{} < {}",
+                "{} + {}",
+                "{} != {}",
+                "({0} * 2 + {1}) - {0}",
+            ]
+        )
         kinds = [getattr(self.names.get(n), "dtype", np.dtype(int)).kind for n in (x, y)]
         if "c" in kinds and ("<" in f or "max" in f):
             f = "{} + {}"
@@ -172,10 +201,18 @@ class Writer:
         shapes = [(-1,), shape[::-1], (1, *shape), (*shape, 1)]
         if y.size % 2 == 0 and y.size:
             shapes += [(2, y.size // 2), (y.size // 2, 2)]
-        choices = [f"{x}.T", f"{x}.reshape({rng.choice(shapes)})", f"xp.ravel({x})",
-                   f"xp.flip({x})", f"xp.expand_dims({x}, 0)", f"xp.squeeze({x})",
-                   f"xp.broadcast_to({x}, {(2, *shape)})", f"{x}[...]", f"{x}.reshape({shapes[1]})",
-                   f"{x}.reshape(-1, order='F')"]
+        choices = [
+            f"{x}.T",
+            f"{x}.reshape({rng.choice(shapes)})",
+            f"xp.ravel({x})",
+            f"xp.flip({x})",
+            f"xp.expand_dims({x}, 0)",
+            f"xp.squeeze({x})",
+            f"xp.broadcast_to({x}, {(2, *shape)})",
+            f"{x}[...]",
+            f"{x}.reshape({shapes[1]})",
+            f"{x}.reshape(-1, order='F')",
+        ]
         if y.ndim > 1:
             choices += [f"{x}.swapaxes(0, -1)", f"xp.moveaxis({x}, 0, -1)", f"{x}.diagonal()"]
         if y.dtype.kind == "c":
@@ -246,10 +283,18 @@ class Writer:
         if x is None or not np.ndim(self.names[x]):
             return self.creation()
         square = self.names[x].ndim > 1 and len(set(self.names[x].shape)) == 1
-        choices = ["{0}[1:] = {0}[:-1]", "{0}[:-1] = {0}[1:]", "{0}[::-1] = {0}",
-                   "{0}[...] = {0}[::-1]",
-                   "{0}[1:] += {0}[:-1]", "{0}[:] = {0}", "{0}[...] = {0} + {0}[::-1]",
-                   "{0}[::2] -= {0}[::2]", "{0}[1:] = {0}[:-1] + {0}[1:]", "{0}[0] = {0}[-1]"]
+        choices = [
+            "{0}[1:] = {0}[:-1]",
+            "{0}[:-1] = {0}[1:]",
+            "{0}[::-1] = {0}",
+            "{0}[...] = {0}[::-1]",
+            "{0}[1:] += {0}[:-1]",
+            "{0}[:] = {0}",
+            "{0}[...] = {0} + {0}[::-1]",
+            "{0}[::2] -= {0}[::2]",
+            "{0}[1:] = {0}[:-1] + {0}[1:]",
+            "{0}[0] = {0}[-1]",
+        ]
         if square:
             choices += ["{0}[...] = {0}.T", "{0} -= {0}.T"]
         text = self.rng.choice(choices).format(x)

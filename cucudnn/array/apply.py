@@ -26,7 +26,6 @@ Item = Node | PyScalar
 recording = threading.RLock()
 
 
-
 class _Recipe(NamedTuple):
     """What an elementwise op does with operands of given dtypes, shapes and strides."""
 
@@ -251,9 +250,7 @@ def broadcast_to(node: Node, shape: Shape) -> Node:
         return node
     if shapes.broadcast(node.shape, shape) != shape:
         raise ValueError(f"cannot broadcast shape {node.shape} to {shape}")
-    return reinterpret(
-        node, 0, shape, shapes.broadcast_strides(node.shape, node.strides, shape)
-    )
+    return reinterpret(node, 0, shape, shapes.broadcast_strides(node.shape, node.strides, shape))
 
 
 def reshape(node: Node, shape: Shape) -> Node:
@@ -265,9 +262,7 @@ def reshape(node: Node, shape: Shape) -> Node:
     return reinterpret(node, 0, shape, strides)
 
 
-def reshaped_strides(
-    shape: Shape, strides: Strides, new: Shape, itemsize: int
-) -> Strides | None:
+def reshaped_strides(shape: Shape, strides: Strides, new: Shape, itemsize: int) -> Strides | None:
     """Strides of a reshape without a copy, or None if there are none.
 
     Axes that lie in memory as one are taken together and cut anew.
@@ -344,9 +339,7 @@ def reduce(
     return Node(op, (node,), shape, result, strides, node.device, (axes, keepdims))
 
 
-def full(
-    shape: Shape, value: Any, dtype: DType, device: str, *, zero: bool = False
-) -> Node:
+def full(shape: Shape, value: Any, dtype: DType, device: str, *, zero: bool = False) -> Node:
     """A node of equal elements. `zero` turns the -0.0 that sums start from into 0."""
     leaf = constant(0 if zero and value == 0 else value, dtype)
     strides = shapes.c_strides(shape, dtype.itemsize)
@@ -365,9 +358,7 @@ def empty(shape: Shape, dtype: DType, device: str, strides: Strides | None = Non
     return Node(ops.empty, (), shape, dtype, strides, device)
 
 
-def update(
-    base: Node, value: Node, offset: int, shape: Shape, strides: Strides
-) -> Node:
+def update(base: Node, value: Node, offset: int, shape: Shape, strides: Strides) -> Node:
     """The base with a region overwritten by a value of the region's shape and the base's dtype."""
     return Node(
         ops.update,

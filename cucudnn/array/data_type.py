@@ -36,6 +36,7 @@ def result_type(*operands: Any) -> np.dtype[Any]:
         raise ValueError("result_type: expected at least one array or dtype")
     return dtypes.promote(*kinds)
 
+
 __all__ = [
     "astype", "bfloat16", "bool", "complex128", "complex64", "float16", "float32", "float64",
     "int16", "int32", "int64", "int8", "result_type", "uint16", "uint32", "uint64", "uint8",

@@ -134,9 +134,7 @@ def _check_fits(source: shapes.Shape, target: shapes.Shape) -> None:
     except ValueError:
         fits = False
     if not fits:
-        raise ValueError(
-            f"could not broadcast input array from shape {source} into shape {target}"
-        )
+        raise ValueError(f"could not broadcast input array from shape {source} into shape {target}")
 
 
 def write(x: ndarray, value: Callable[..., Node], other: Any) -> None:
@@ -218,9 +216,7 @@ def _write_shared(x: ndarray, value: Callable[..., Node], other: Any) -> bool:
     return True
 
 
-def _as_region(
-    x: ndarray, old: Node, new: Node
-) -> tuple[Node, int, shapes.Shape, shapes.Strides]:
+def _as_region(x: ndarray, old: Node, new: Node) -> tuple[Node, int, shapes.Shape, shapes.Strides]:
     """The value and region of an UPDATE: same shape, the base's dtype."""
     g = geometry(x)
     shape, strides, offset = g.shape, g.strides, x._offset
@@ -286,19 +282,23 @@ def _replaced(new: Node, old: Node, fresh: bool) -> Node:
 # element may go anywhere.
 
 
-def _foreign_key(x: ndarray, key: Any, device: devices.Device) -> Any:
-    """The key with our arrays turned into the device library's."""
+def _host_key(key: Any) -> Any:
+    """The key with our arrays turned into NumPy's."""
     if type(key) is tuple:
-        return tuple(_foreign_key(x, part, device) for part in key)
+        return tuple(_host_key(part) for part in key)
     if isinstance(key, list):
-        key = np.asarray(key) if key else np.asarray(key, np.int64)
+        key = np.asarray(_host_list(key)) if key else np.asarray(key, np.int64)
     if type(key) is ndarray:
-        return library_array(key, device)
-    if isinstance(key, np.ndarray):
-        if key.dtype.kind not in "iub":
-            raise IndexError("arrays used as indices must be of integer or boolean dtype")
-        return device.native(key)
+        return library_array(key, key.device) if key.device.kind == "cpu" else key._host()
+    if isinstance(key, np.ndarray) and key.dtype.kind not in "iub":
+        raise IndexError("arrays used as indices must be of integer or boolean dtype")
     return key
+
+
+def _host_list(key: Any) -> Any:
+    if isinstance(key, list):
+        return [_host_list(part) for part in key]
+    return key._host() if type(key) is ndarray else key
 
 
 def library_array(x: ndarray, device: devices.Device) -> Any:
@@ -313,7 +313,7 @@ def _gather(x: ndarray, key: Any) -> ndarray:
     unit.settle()
     device = x.device
     with device.lock:
-        found = library_array(x, device)[_foreign_key(x, key, device)]
+        found = device.library().gather(library_array(x, device), _host_key(key))
     parts = key if type(key) is tuple else (key,)
     scalar = not found.shape and not any(part is Ellipsis for part in parts)
     return from_native(found, device, scalar=scalar)
@@ -326,9 +326,8 @@ def _scatter(x: ndarray, key: Any, value: Any) -> None:
         if type(value) is not ndarray:
             value = operand(value, device.name)
         native = library_array(value, device) if type(value) is ndarray else value
-        fresh = copied(x)
-        target = library_array(fresh, device)
-        target[_foreign_key(x, key, device)] = native
+        fresh = copied(x, "C")
+        device.library().scatter(library_array(fresh, device), _host_key(key), native)
         assign(x, Ellipsis, fresh)
 
 

@@ -303,7 +303,8 @@ def to_dlpack(
     device = x.device
     with device.lock:
         if copy:
-            native = device.native(x._host())
+            node, offset = _evaluated(x)
+            native = _native_view(x, node, offset, node.data, device).copy()
             return _capsule(native, max_version, copied=True, stream=stream)
         node, offset = _make_shared(x, for_good=False)
         export = Export(node.data, x._storage)

@@ -369,15 +369,11 @@ class ndarray:  # noqa: N801 - NumPy's name
 
     conjugate = conj
 
-    def sum(
-        self, axis: Any = None, dtype: Any = None, keepdims: bool = False
-    ) -> ndarray:
+    def sum(self, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> ndarray:
         """Sum over axes."""
         return reduction(ops.sum_, self, axis, keepdims, dtype)
 
-    def prod(
-        self, axis: Any = None, dtype: Any = None, keepdims: bool = False
-    ) -> ndarray:
+    def prod(self, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> ndarray:
         """Product over axes."""
         return reduction(ops.prod, self, axis, keepdims, dtype)
 
@@ -987,9 +983,7 @@ def product(x: Any, y: Any) -> ndarray:
 # --- reductions, conversions, shapes: what methods and functions share ---------------------------
 
 
-def reduction(
-    op: Op, x: ndarray, axis: Any, keepdims: bool, dtype: Any = None
-) -> ndarray:
+def reduction(op: Op, x: ndarray, axis: Any, keepdims: bool, dtype: Any = None) -> ndarray:
     """Record a reduction."""
     axes = shapes.normal_axes(axis, x.ndim)
     wanted = None if dtype is None else dtypes.canonical(dtype)
@@ -1001,9 +995,11 @@ def position(op: Op, x: ndarray, axis: Any, keepdims: bool) -> ndarray:
     if axis is None:
         shape = (1,) * x.ndim if keepdims else ()
         flat = reshaped(x, (-1,))
-        return record(
-            lambda n: apply.reshape(apply.reduce(op, n, (0,), False), shape), flat
-        ) if keepdims else record(lambda n: apply.reduce(op, n, (0,), False), flat)
+        return (
+            record(lambda n: apply.reshape(apply.reduce(op, n, (0,), False), shape), flat)
+            if keepdims
+            else record(lambda n: apply.reduce(op, n, (0,), False), flat)
+        )
     axes = (shapes.normal_axis(axis, x.ndim),)
     return record(lambda n: apply.reduce(op, n, axes, keepdims), x)
 
@@ -1045,6 +1041,7 @@ def variance(x: ndarray, axis: Any, ddof: float, keepdims: bool) -> ndarray:
 
 def copied(x: ndarray, order: str = "K", *, scalar: bool = False) -> ndarray:
     """An array of its own."""
+
     def make(node: Node) -> Node:
         itemsize = node.dtype.itemsize
         if order in ("K", "A"):
@@ -1077,9 +1074,7 @@ def moved(x: ndarray, device: Any) -> ndarray:
     return from_host(x._host(), target.name, scalar=x._scalar)
 
 
-def reshaped(
-    x: ndarray, shape: Any, *, order: str = "C", copy: bool | None = None
-) -> ndarray:
+def reshaped(x: ndarray, shape: Any, *, order: str = "C", copy: bool | None = None) -> ndarray:
     """The elements in another shape: a view where the memory allows it and copy is not True.
 
     Raises

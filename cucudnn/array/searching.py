@@ -17,4 +17,5 @@ def argmin(x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> nda
     """Position of the smallest element, the first of equals; of a NaN if there is one."""
     return position(ops.argmin, as_array(x), axis, keepdims)
 
+
 __all__ = ["argmax", "argmin"]

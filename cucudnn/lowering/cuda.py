@@ -7,6 +7,7 @@ bindings are this one and cuda_library.
 from __future__ import annotations
 
 import functools
+import threading
 from array import array
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -156,6 +157,7 @@ class CudaDevice(Device):
         if self.index >= count:
             raise DeviceError(f"there is no device {name!r}: CuPy sees {count} GPUs")
         self.alone = count == 1
+        self.local = threading.local()
         self.programs: dict[Kernel, CudaProgram] = {}
         capability = cupy.cuda.Device(self.index).compute_capability
         self.toolchain = CudaToolchain(f"sm_{capability}")
@@ -163,6 +165,9 @@ class CudaDevice(Device):
 
     def use(self) -> AbstractContextManager[Any]:
         """A context in which the device is CuPy's current one."""
+        if not hasattr(self.local, "ready"):  # a driver call needs the thread's context
+            cupy.cuda.Device(self.index).use()
+            self.local.ready = True
         return nullcontext() if self.alone else cupy.cuda.Device(self.index)
 
     def allocate(self, nbytes: int) -> Buffer:
@@ -211,11 +216,8 @@ class CudaDevice(Device):
     def view(self, buffer: Buffer, node: Node, offset: int = 0) -> Any:
         return _array(buffer, offset, node.shape, node.strides, node.dtype)
 
-    def native(self, array: np.ndarray[Any, Any]) -> Any:
-        return cupy.asarray(array)
-
     def adopt(self, array: Any) -> Buffer:
-        return Buffer(array.data.ptr, array.nbytes, array)
+        return Buffer(array.data.ptr, array.nbytes, array) if array.size else self.allocate(0)
 
     def duplicate(self, buffer: Buffer, node: Node) -> Buffer:
         target = self.allocate(node.nbytes)
@@ -241,6 +243,8 @@ def _alloc(nbytes: int) -> Any:
 
 def _array(buffer: Buffer, offset: int, shape: Any, strides: Any, dtype: DType) -> Any:
     """CuPy's array on memory."""
+    if 0 in shape:
+        return cupy.empty(shape, dtype)
     held = cupy.cuda.UnownedMemory(buffer.address, max(buffer.nbytes, 1), buffer)
     pointer = cupy.cuda.MemoryPointer(held, offset)
     return cupy.ndarray(shape, dtype=dtype, memptr=pointer, strides=strides)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import cupy
+import numpy as np
 
 from ..graph.node import Node
 from .cuda_scan import scan as scan
@@ -45,3 +46,39 @@ def conv2d(node: Node, out: Any, x: Any, weight: Any) -> None:
         product = cupy.matmul(flat[group], columns)
         target = out[:, group * each : (group + 1) * each]
         target[...] = product.reshape(images, each, oh, ow).astype(out.dtype)
+
+
+# --- index arrays and masks: NumPy's rules and errors on the host, elements on the GPU ------------
+
+
+def _positions(shape: tuple[int, ...], key: Any) -> np.ndarray[Any, Any]:
+    """Row-major positions of the elements that a key names."""
+    total: Any = 0
+    step = 1
+    for axis in range(len(shape) - 1, -1, -1):
+        along = np.arange(shape[axis], dtype=np.int64).reshape(-1, *(1,) * (len(shape) - axis - 1))
+        total = total + np.broadcast_to(along, shape)[key] * step
+        step *= shape[axis]
+    return np.asarray(total, np.int64)
+
+
+def gather(x: Any, key: Any) -> Any:
+    """The elements at index arrays or masks."""
+    positions = _positions(x.shape, key)
+    return cupy.ascontiguousarray(x).reshape(-1)[cupy.asarray(positions)]
+
+
+def scatter(x: Any, key: Any, value: Any) -> None:
+    """Set the elements of a C-contiguous array at index arrays or masks; of equal places the last
+    wins."""
+    positions = _positions(x.shape, key)
+    if isinstance(value, cupy.ndarray):
+        while value.ndim > positions.ndim and value.shape[0] == 1:
+            value = value[0]
+        value = cupy.broadcast_to(value, positions.shape).reshape(-1)
+    backwards = positions.reshape(-1)[::-1]
+    places, first = np.unique(backwards, return_index=True)
+    if isinstance(value, cupy.ndarray) and value.ndim:
+        value = value[cupy.asarray(positions.size - 1 - first)]
+    if places.size:
+        x.reshape(-1)[cupy.asarray(places)] = value

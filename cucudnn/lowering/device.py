@@ -107,10 +107,6 @@ class Device(ABC):
         """An array of the device's array library (NumPy, CuPy) on the node's geometry."""
 
     @abstractmethod
-    def native(self, array: np.ndarray[Any, Any]) -> Any:
-        """A NumPy array as an array of the device's library."""
-
-    @abstractmethod
     def adopt(self, array: Any) -> Buffer:
         """The memory of an array of the device's library."""
 

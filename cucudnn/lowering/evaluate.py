@@ -509,7 +509,7 @@ def where_recorded(node: Node) -> str:
 def _explain_failure(error: Exception, step: Step, order: list[Node]) -> None:
     lines = dict.fromkeys(
         f"  {where}: {node.op.name} of shape {node.shape}, {node.dtype}"
-        for slot in step.nodes
+        for slot in dict.fromkeys(step.outputs + step.nodes)
         if (node := _named(order, slot)) is not None and (where := where_recorded(node))
     )
     note = "while evaluating what was recorded at\n" + "\n".join(lines)

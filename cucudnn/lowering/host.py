@@ -308,9 +308,6 @@ class HostDevice(Device):
     def view(self, buffer: Buffer, node: Node, offset: int = 0) -> Any:
         return memory.as_numpy(buffer, node.shape, node.strides, node.dtype, offset)
 
-    def native(self, array: np.ndarray[Any, Any]) -> Any:
-        return array
-
     def adopt(self, array: Any) -> Buffer:
         return memory.from_numpy(array)
 

@@ -24,6 +24,16 @@ def matmul_half(node: Node, out: Array, a: Array, b: Array) -> None:
         np.copyto(out, product, casting="unsafe")
 
 
+def gather(x: Array, key: Any) -> Array:
+    """The elements at index arrays or masks."""
+    return np.asarray(x[key])
+
+
+def scatter(x: Array, key: Any, value: Any) -> None:
+    """Set the elements at index arrays or masks; of equal places the last wins."""
+    x[key] = value
+
+
 COLUMNS = 1 << 22  # bytes of patches that are made at a time: they stay in the cache
 
 

@@ -101,7 +101,7 @@ XP_FN float xp_load(xp_half x) {
 #ifdef XP_CUDA
   float r;
   asm("cvt.f32.f16 %0, %1;" : "=f"(r) : "h"(x.bits));
-  return r;
+  return copysignf(r, xp_bits<float>(uint32_t(x.bits) << 16));  // the conversion drops NaN's sign
 #else
   // Shift exponent and significand into place, then scale by 2^112: exact, subnormals included.
   uint32_t sign = uint32_t(x.bits & 0x8000u) << 16, rest = uint32_t(x.bits & 0x7fffu) << 13;
@@ -120,7 +120,7 @@ XP_FN float xp_round_half(float x) {
   float r;
   asm("cvt.rn.f16.f32 %0, %1;" : "=h"(half) : "f"(x));
   asm("cvt.f32.f16 %0, %1;" : "=f"(r) : "h"(half));
-  return r;
+  return copysignf(r, x);
 #else
   uint32_t u = xp_bits<uint32_t>(x), sign = u & 0x80000000u, a = u ^ sign;
   uint32_t normal = (a + 0xfffu + ((a >> 13) & 1u)) & ~0x1fffu;
@@ -137,7 +137,7 @@ XP_FN float xp_round_bfloat(float x) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
   uint16_t half;
   asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(half) : "f"(x));
-  return xp_bits<float>(uint32_t(half) << 16);
+  return copysignf(xp_bits<float>(uint32_t(half) << 16), x);
 #else
   uint32_t u = xp_bits<uint32_t>(x);
   uint32_t r = (u + 0x7fffu + ((u >> 16) & 1u)) & 0xffff0000u;
@@ -174,6 +174,7 @@ XP_FN xp_half xp_to_half(float x) {
 #ifdef XP_CUDA
   xp_half r;
   asm("cvt.rn.f16.f32 %0, %1;" : "=h"(r.bits) : "f"(x));
+  r.bits = uint16_t((r.bits & 0x7fffu) | (xp_bits<uint32_t>(x) >> 16 & 0x8000u));
   return r;
 #else
   // The value is a float16 already; take its bits. 2^-112 moves the exponent, exactly.
@@ -314,7 +315,10 @@ XP_FN float xp_hypot(float a, float b) {
 }
 XP_FN double xp_hypot(double a, double b) {
 #ifdef XP_CUDA
-  return hypot(a, b);
+  // CUDA's is off by up to 2 ULP, so near the largest double it is infinite too soon.
+  double r = hypot(a, b);
+  bool early = r == XP_INF && fabs(a) < XP_INF && fabs(b) < XP_INF;
+  return early ? 2.0 * hypot(0.5 * a, 0.5 * b) : r;
 #else
   a = xp_fabs(a);
   b = xp_fabs(b);

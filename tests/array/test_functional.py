@@ -372,7 +372,11 @@ def test_scan(shape, axis, compiling):
             continue
         found = xp.scan(f, ours, axis)
         assert (found.shape, found.dtype) == (x.shape, x.dtype)
-        np.testing.assert_array_equal(found, ufunc.accumulate(x, axis))
+        # sums on a GPU are associated otherwise
+        exact = ufunc is not np.add or ours.device.kind == "cpu"
+        np.testing.assert_allclose(
+            found, ufunc.accumulate(x, axis), rtol=0 if exact else 1e-9, atol=0 if exact else 1e-12
+        )
     found = xp.scan(larger, ours, axis, 0.25)
     np.testing.assert_array_equal(found, np.maximum(np.maximum.accumulate(x, axis), 0.25))
 
@@ -391,7 +395,7 @@ def test_scan_of_views_and_its_readers(compiling):
     ours = xp.asarray(x)
     found = xp.scan(lambda a, b: a + b, ours[::-2, 3:].T * 2, 0) + 1
     expected = np.cumsum(x[::-2, 3:].T * 2, 0) + 1
-    np.testing.assert_allclose(found, expected, rtol=1e-5)
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
     view = xp.scan(lambda a, b: a + b, ours[::-2, 3:].T, 1)
     np.testing.assert_allclose(view, np.cumsum(x[::-2, 3:].T, 1), rtol=1e-5, atol=1e-5)
 
