@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import count
+from operator import attrgetter
 from types import CodeType
 from typing import Any
 
@@ -145,6 +146,9 @@ def base_of(node: Node) -> Node:
     return node
 
 
+_record_order = attrgetter("seq")
+
+
 def pending_closure(roots: Iterable[Node], since: int = -1) -> list[Node]:
     """Every pending node that the roots need and that was made after a number, in record order.
     Without recursion."""
@@ -162,7 +166,7 @@ def pending_closure(roots: Iterable[Node], since: int = -1) -> list[Node]:
         for child in inputs:
             if child.data is None and child.seq > since and child.seq not in seen:
                 stack.append(child)
-    found.sort(key=lambda n: n.seq)
+    found.sort(key=_record_order)
     return found
 
 

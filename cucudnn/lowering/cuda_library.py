@@ -62,10 +62,29 @@ def _positions(shape: tuple[int, ...], key: Any) -> np.ndarray[Any, Any]:
     return np.asarray(total, np.int64)
 
 
+def _layout(x: Any, key: Any) -> tuple[int, ...]:
+    """Strides, in elements, that NumPy gives to the elements at a key: of an array of bytes that
+    lies in memory as x does."""
+    order = sorted(range(x.ndim), key=lambda a: (-abs(x.strides[a]), a))
+    strides, step = [0] * x.ndim, 1
+    for axis in reversed(order):
+        strides[axis] = step
+        step *= x.shape[axis]
+    untouched = np.zeros(max(step, 1), np.int8)
+    shown = np.lib.stride_tricks.as_strided(untouched, x.shape, strides)
+    return np.asarray(shown[key]).strides
+
+
 def gather(x: Any, key: Any) -> Any:
     """The elements at index arrays or masks."""
     positions = _positions(x.shape, key)
-    return cupy.ascontiguousarray(x).reshape(-1)[cupy.asarray(positions)]
+    found = cupy.ascontiguousarray(x).reshape(-1)[cupy.asarray(positions)]
+    strides = tuple(s * x.dtype.itemsize for s in _layout(x, key))
+    if found.strides == strides or not found.size:
+        return found
+    result = cupy.ndarray(found.shape, found.dtype, strides=strides)
+    result[...] = found
+    return result
 
 
 def scatter(x: Any, key: Any, value: Any) -> None:

@@ -185,7 +185,7 @@ def _decide_writes(
     in_place: dict[Node, Node] = {}
     questions: dict[Node, Node] = {}
     for node in nodes:
-        if node.op.kind is not Kind.UPDATE:
+        if node.op is not ops.update:
             continue
         (base, _) = node.inputs or (node, node)
         if node.shared:
@@ -276,19 +276,18 @@ def _signature(
                 slot = slots[child] = len(order)
                 order.append(child)
             inputs.append(slot)
-        flag = (node in asked) + 2 * (
-            node.op.kind is Kind.UPDATE and in_place.get((node.inputs or (node,))[0]) is node
-        )
-        parts.append(
-            (node.op, node.dtype.num, node.shape, node.strides, node.attrs, tuple(inputs), flag)
-        )
+        op = node.op
+        takes = op is ops.update and bool(node.inputs) and in_place.get(node.inputs[0]) is node
+        parts += (
+            op, node.dtype.num, node.shape, node.strides, node.attrs, *inputs, node in asked, takes
+        )  # fmt: skip
     for node in order[len(nodes) :]:
         if node.op is ops.scalar:
             parts.append(node.dtype.num)
         else:
-            parts.append(
-                (node.dtype.num, node.shape, node.strides, node.shared, node.data.address & 15)
-            )
+            parts += (
+                node.dtype.num, node.shape, node.strides, node.shared, node.data.address & 15
+            )  # fmt: skip
     return tuple(parts), order, slots
 
 
@@ -365,6 +364,8 @@ def _needed_again(nodes: Sequence[Node]) -> set[Node]:
     """The nodes that were computed before without being stored, and are to be stored now: those
     that a node reads which is computed for the first time. What only they read stays inside."""
     again: set[Node] = set()
+    if not any([n.needed for n in nodes]):
+        return again
     for node in nodes:
         if not node.needed and node.op.kind is not Kind.VIEW:
             again.update(b for c in node.inputs or () if (b := base_of(c)).needed)
@@ -412,17 +413,12 @@ def run(plan: Plan, order: list[Any], device: Device) -> bool:
         except Exception as error:
             _explain_failure(error, step, order)
             raise
-        for slot in step.nodes:
-            order[slot].needed += order[slot].data is None and _worth_storing(order[slot])
+        for slot in step.inside:
+            order[slot].needed += 1
         statistics.operations += len(step.nodes)
         for slot in released:
             order[slot] = None
     return True
-
-
-def _worth_storing(node: Node) -> bool:
-    """Constants, indices and casts of them are never worth memory."""
-    return node.op not in (ops.copy, ops.astype, ops.iota)
 
 
 def _run_kernel(step: KernelStep, order: list[Node], device: Device) -> None:

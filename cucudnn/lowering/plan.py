@@ -25,6 +25,7 @@ class Step:
 
     outputs: Slots
     nodes: Slots = ()  # computed here, stored or not
+    inside: Slots = ()  # those that are not stored, and may be worth memory if needed again
 
     def used(self) -> Slots:
         """Every slot that the step touches."""
@@ -122,6 +123,7 @@ def _kernel_step(
     return KernelStep(
         outputs=tuple(slots[n] for n in bound.outputs),
         nodes=tuple(slots[n] for n in bound.nodes),
+        inside=tuple(slots[n] for n in bound.nodes if n not in bound.outputs and _is_worth(n)),
         program=device.program(bound.kernel),
         launch=bound.launch,
         arguments=tuple(slots[n] for n in bound.arguments),
@@ -129,6 +131,11 @@ def _kernel_step(
         base=base,
         in_place=takes,
     )
+
+
+def _is_worth(node: Node) -> bool:
+    """Constants, indices and casts of them are never worth memory."""
+    return node.op not in (ops.copy, ops.astype, ops.iota)
 
 
 class PlanCache:

@@ -20,6 +20,7 @@
 #define XP_M(name) name
 #define XP_INF __longlong_as_double(0x7ff0000000000000LL)
 #define XP_NAN __longlong_as_double(0x7ff8000000000000LL)
+#define XP_FMA fma
 #else
 #define XP_FN static inline __attribute__((always_inline))
 #define XP_M(name) __builtin_##name
@@ -314,12 +315,6 @@ XP_FN float xp_hypot(float a, float b) {
 #endif
 }
 XP_FN double xp_hypot(double a, double b) {
-#ifdef XP_CUDA
-  // CUDA's is off by up to 2 ULP, so near the largest double it is infinite too soon.
-  double r = hypot(a, b);
-  bool early = r == XP_INF && fabs(a) < XP_INF && fabs(b) < XP_INF;
-  return early ? 2.0 * hypot(0.5 * a, 0.5 * b) : r;
-#else
   a = xp_fabs(a);
   b = xp_fabs(b);
   double big = a > b ? a : b, small = a > b ? b : a;
@@ -328,16 +323,15 @@ XP_FN double xp_hypot(double a, double b) {
   double back = big > 0x1p500 ? 0x1p600 : big < 0x1p-500 ? 0x1p-600 : 1.0;
   big *= scale;
   small *= scale;
-  double square = big * big, low = __builtin_fma(big, big, -square);
+  double square = big * big, low = XP_FMA(big, big, -square);
   double other = small * small, sum = square + other;
-  low += __builtin_fma(small, small, -other) + (other - (sum - square));
-  double root = __builtin_sqrt(sum);
+  low += XP_FMA(small, small, -other) + (other - (sum - square));
+  double root = XP_M(sqrt)(sum);
   // One Newton step on what rounding lost; root is 0 only if both are.
-  double step = (__builtin_fma(-root, root, sum) + low) / (root + root);
+  double step = (XP_FMA(-root, root, sum) + low) / (root + root);
   double r = (root + (root > 0 ? step : 0.0)) * back;
   r = a + b != a + b ? XP_NAN : r;
   return (a == XP_INF) | (b == XP_INF) ? XP_INF : r;
-#endif
 }
 
 //! xp_abs : xp_core xp_fabs xp_hypot
