@@ -675,7 +675,7 @@ def wrap(node: Node, *, scalar: bool | None = None) -> ndarray:
     result._offset = 0
     result._scalar = not node.shape if scalar is None else scalar
     node.line = user_line()
-    if not unit.tracing():
+    if not unit.state.tracing:
         evaluation.logs[node.device].add(storage)
     return result
 
@@ -881,8 +881,12 @@ def binary(op: Op, x: Any, y: Any) -> ndarray:
         elif type(x) is not ndarray and type(y) is not ndarray:
             return NotImplemented  # type: ignore[no-any-return]
     evaluation.keep_budget(device)
-    x, y = plain(x), plain(y)
-    with recording:  # the usual operands, those of whole storages, without a call
+    # the usual operands, those of whole storages, without a call
+    if type(x) is ndarray and x._geometry is not None:
+        x = plain(x)
+    if type(y) is ndarray and y._geometry is not None:
+        y = plain(y)
+    with recording:
         a = x if type(x) is not ndarray else x._storage.node if x._geometry is None else node_of(x)
         b = y if type(y) is not ndarray else y._storage.node if y._geometry is None else node_of(y)
         node = apply.elementwise(op, a, b)

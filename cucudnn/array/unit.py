@@ -26,7 +26,7 @@ class _State(threading.local):
     reads = 0  # attempts to read a value while tracing
 
 
-_state = _State()
+state = _State()
 
 
 class Unreadable(tuple[Node, ...]):
@@ -35,7 +35,7 @@ class Unreadable(tuple[Node, ...]):
     __slots__ = ()
 
     def __iter__(self) -> Iterator[Node]:
-        _state.reads += 1
+        state.reads += 1
         raise ValueRead
 
     def __bool__(self) -> bool:
@@ -44,7 +44,7 @@ class Unreadable(tuple[Node, ...]):
 
 def tracing() -> bool:
     """True while a function is tried in this thread: what is recorded is seen by nobody else."""
-    return _state.tracing
+    return state.tracing
 
 
 @dataclass(slots=True)
@@ -57,60 +57,60 @@ class Attempt:
 @contextmanager
 def traced() -> Iterator[Attempt]:
     """Try a function in this block."""
-    before, _state.tracing = _state.tracing, True
-    start, attempt = _state.reads, Attempt()
+    before, state.tracing = state.tracing, True
+    start, attempt = state.reads, Attempt()
     try:
         yield attempt
     finally:
-        _state.tracing = before
-        attempt.asked = _state.reads != start
-        _state.reads = start
+        state.tracing = before
+        attempt.asked = state.reads != start
+        state.reads = start
 
 
 def run_or_defer(node: Node) -> None:
     """Evaluate a node now, or at the end of the unit that is open in this thread."""
-    if _state.tracing and _needs_unreadable(node):
+    if state.tracing and _needs_unreadable(node):
         return
-    if _state.waiting is None:
+    if state.waiting is None:
         evaluation.evaluate([node])
     else:
-        _state.waiting.append(node)
+        state.waiting.append(node)
 
 
 def _needs_unreadable(node: Node) -> bool:
     try:
         pending_closure([node])
     except ValueRead:
-        _state.reads -= 1
+        state.reads -= 1
         return True
     return False
 
 
 def is_open() -> bool:
     """True inside of a unit."""
-    return _state.waiting is not None
+    return state.waiting is not None
 
 
 def is_waiting() -> bool:
     """True if reads wait in this thread."""
-    return bool(_state.waiting)
+    return bool(state.waiting)
 
 
 def settle() -> None:
     """Run what waits: a value is being read, or others are about to see or change memory."""
-    if _state.waiting and not _state.tracing:
-        _run(_state.waiting, [])
-        _state.waiting = []
+    if state.waiting and not state.tracing:
+        _run(state.waiting, [])
+        state.waiting = []
 
 
 @contextmanager
 def opened() -> Iterator[list[Node]]:
     """Open a unit. Nodes that are put in the list are evaluated with what waits, at the end."""
     results: list[Node] = []
-    if _state.waiting is not None:
+    if state.waiting is not None:
         yield results  # a part of the unit that is open
         return
-    _state.waiting = []
+    state.waiting = []
     try:
         yield results
     except BaseException:
@@ -124,7 +124,7 @@ def opened() -> Iterator[list[Node]]:
 def _close(results: list[Node]) -> None:
     """Run what waits, together with the results. What fails of the results alone raises where it
     is read, as without a unit."""
-    waiting, _state.waiting = _state.waiting or [], None
+    waiting, state.waiting = state.waiting or [], None
     try:
         _run(waiting, results)
     except Exception:

@@ -81,7 +81,7 @@ class CudaProgram(Program):
         self.kernel = kernel
         self.device = device
         self.function: Any = None
-        self.layout = dialect.Layout.of(kernel)
+        self.grids: dict[tuple[int, ...], render_cuda.Grid] = {}
         self._source = ""
 
     def source(self) -> str:
@@ -104,7 +104,9 @@ class CudaProgram(Program):
         scalars: Sequence[Any],
         in_place: bool,
     ) -> Ready:
-        grid = render_cuda.grid(self.kernel, launch)
+        grid = self.grids.get(launch.extents)
+        if grid is None:
+            grid = self.grids[launch.extents] = render_cuda.grid(self.kernel, launch)
         words = dialect.words(self.kernel, launch, arguments, outputs, scalars)
         keep: list[Any] = []
         if self.kernel.few:

@@ -7,11 +7,11 @@ place.
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from operator import itemgetter
 from typing import Any, NamedTuple
+from weakref import ref
 
 from ..graph import ops
 from ..graph.node import Node, Storage, base_of, pending_closure, store, tick
@@ -53,7 +53,7 @@ class Log:
     written, each with its number."""
 
     def __init__(self) -> None:
-        self.entries: list[tuple[int, weakref.ref[Storage]]] = []
+        self.entries: list[tuple[int, ref[Storage]]] = []
         self.prune_at = 1024
         self.recorded = 0  # since pending nodes were counted
         self.made = 0  # bytes made since the kept bytes were summed
@@ -75,14 +75,15 @@ class Log:
 
     def add(self, storage: Storage) -> None:
         """Note that a storage was made or written. With the recording lock held."""
-        self.entries.append((tick(), weakref.ref(storage)))
+        entries = self.entries
+        entries.append((tick(), ref(storage)))
         self.recorded += 1
-        if len(self.entries) > self.prune_at:
+        if len(entries) > self.prune_at:
             self._prune()
 
     def _prune(self) -> None:
         """Forget what is dead, and all but the last entry of what is alive."""
-        last: dict[Storage, tuple[int, weakref.ref[Storage]]] = {}
+        last: dict[Storage, tuple[int, ref[Storage]]] = {}
         for entry in self.entries:
             alive = entry[1]()
             if alive is not None:
