@@ -15,7 +15,7 @@ import numpy as np
 from ..errors import DeviceError
 from ..graph import dtypes, ops, shapes
 from ..graph.dtypes import DType, Operand
-from ..graph.node import Node
+from ..graph.node import Node, layout_number
 from ..graph.ops import Kind, Op
 from ..graph.shapes import Shape, Strides
 
@@ -34,10 +34,12 @@ class _Recipe(NamedTuple):
     shape: Shape
     dtype: DType
     strides: Strides
+    layout: int
     plain: bool  # every array is taken as it is
 
 
 _recipes: dict[Any, _Recipe] = {}
+_scalar_layouts: dict[int, int] = {}  # by number of the dtype
 
 
 def elementwise(op: Op, *operands: Item, dtype: DType | None = None) -> Node:
@@ -63,13 +65,10 @@ def elementwise(op: Op, *operands: Item, dtype: DType | None = None) -> Node:
         recipe = _recipes[key] = _recipe(op, operands, dtype)
         if len(_recipes) > 20_000:
             _recipes.clear()
-    elif recipe.plain and len(operands) == 2:  # the usual case, for speed
-        a, b = operands
-        if type(a) is Node:
-            if type(b) is not Node:
-                b = constant(b, recipe.casts[1])  # type: ignore[arg-type]
-            if not b.device or a.device == b.device:
-                return Node(op, (a, b), recipe.shape, recipe.dtype, recipe.strides, a.device)
+    elif recipe.plain:  # the usual case, for speed
+        node = _plainly(op, operands, recipe)
+        if node is not None:
+            return node
     inputs = []
     device = ""
     for operand, to, strides in zip(operands, recipe.casts, recipe.broadcasts, strict=True):
@@ -92,22 +91,37 @@ def elementwise(op: Op, *operands: Item, dtype: DType | None = None) -> Node:
     return Node(op, tuple(inputs), recipe.shape, recipe.dtype, recipe.strides, device)
 
 
+def _plainly(op: Op, operands: tuple[Item, ...], recipe: _Recipe) -> Node | None:
+    """The node of operands that need no cast and no broadcast; None where more must be looked at."""
+    a = operands[0]
+    if type(a) is not Node:
+        return None
+    if len(operands) == 1:
+        inputs: tuple[Node, ...] = (a,)
+    elif len(operands) == 2:
+        b = operands[1]
+        if type(b) is not Node:
+            b = constant(b, recipe.casts[1])  # type: ignore[arg-type]
+        elif b.device and a.device != b.device:
+            return None
+        inputs = (a, b)
+    else:
+        return None
+    return Node(
+        op, inputs, recipe.shape, recipe.dtype, recipe.strides, a.device, layout=recipe.layout
+    )
+
+
 def _key(op: Op, operands: tuple[Item, ...], dtype: DType | None) -> tuple[Any, ...]:
     if len(operands) == 2:
         a, b = operands
-        if type(a) is Node:
-            if type(b) is Node:
-                return (
-                    op, a.dtype.num, a.shape, a.strides, b.dtype.num, b.shape, b.strides, dtype
-                )  # fmt: skip
-            return (op, a.dtype.num, a.shape, a.strides, type(b), dtype)
-    key: list[Any] = [op, dtype]
-    for n in operands:
-        if type(n) is Node:
-            key += (n.dtype.num, n.shape, n.strides)
-        else:
-            key.append(type(n))
-    return tuple(key)
+        return (
+            op,
+            a.layout if type(a) is Node else type(a),
+            b.layout if type(b) is Node else type(b),
+            dtype,
+        )
+    return (op, *(n.layout if type(n) is Node else type(n) for n in operands), dtype)
 
 
 def _recipe(op: Op, operands: Sequence[Item], dtype: DType | None) -> _Recipe:
@@ -136,12 +150,14 @@ def _recipe(op: Op, operands: Sequence[Item], dtype: DType | None) -> _Recipe:
         wide = shapes.broadcast_strides(operand.shape, strides, shape)
         broadcasts.append(None if operand.shape == shape else wide)
     out = dtype if dtype is not None else result
+    laid = shapes.k_strides(shape, seen, out.itemsize)
     return _Recipe(
         tuple(casts),
         tuple(broadcasts),
         shape,
         out,
-        shapes.k_strides(shape, seen, out.itemsize),
+        laid,
+        layout_number(out, shape, laid),
         not any(
             isinstance(n, Node) and (to is not None or wide is not None)
             for n, to, wide in zip(operands, casts, broadcasts, strict=True)
@@ -182,7 +198,10 @@ def constant(value: PyScalar, dtype: DType) -> Node:
     else:
         with np.errstate(all="ignore"):
             value = dtype.type(float(value))  # type: ignore[arg-type]
-    return Node(ops.scalar, (), (), dtype, (), "", (), value)
+    layout = _scalar_layouts.get(dtype.num)
+    if layout is None:
+        layout = _scalar_layouts[dtype.num] = layout_number(dtype, (), ())
+    return Node(ops.scalar, (), (), dtype, (), "", (), value, None, layout)
 
 
 def constant_of(value: PyScalar, dtype: DType) -> PyScalar:
@@ -216,13 +235,13 @@ def copy(node: Node, strides: Strides | None = None) -> Node:
     """A node of its own with the same values, laid out as `strides` say."""
     result = in_layout_of(elementwise(ops.copy, node), node)
     if strides is not None:
-        result.strides = strides
+        result.relay(strides)
     return result
 
 
 def in_layout_of(fresh: Node, node: Node) -> Node:
     """A node that was just made, laid out as NumPy lays out copies of another."""
-    fresh.strides = shapes.like_strides(node.shape, node.strides, fresh.dtype.itemsize)
+    fresh.relay(shapes.like_strides(node.shape, node.strides, fresh.dtype.itemsize))
     return fresh
 
 
@@ -332,7 +351,7 @@ def reduce(
     if count == 0 and shapes.size(shape):
         assert op.identity is not None
         empty_result = full(shape, op.identity(result), result, node.device, zero=True)
-        empty_result.strides = strides
+        empty_result.relay(strides)
         return empty_result
     if count == 1:
         return cast(copy(reshape(node, shape), strides), result)

@@ -183,7 +183,7 @@ def _like(x: Any, dtype: Any, device: Any) -> tuple[Any, DType, str]:
 
 
 def _k_layout(node: Node, x: ndarray) -> Node:
-    node.strides = shapes.like_strides(x.shape, x.strides, node.dtype.itemsize)
+    node.relay(shapes.like_strides(x.shape, x.strides, node.dtype.itemsize))
     return node
 
 
@@ -327,7 +327,7 @@ def _triangle(x: Any, k: int, lower: bool) -> ndarray:
         keep = apply.elementwise(ops.less_equal if lower else ops.greater_equal, column, limit)
         zero = False if node.dtype.kind == "b" else 0
         result = apply.elementwise(ops.where, keep, node, zero)
-        result.strides = shapes.c_strides(shape, node.dtype.itemsize)
+        result.relay(shapes.c_strides(shape, node.dtype.itemsize))
         return result
 
     return record(make, x, scalar=False)

@@ -272,7 +272,7 @@ def _replaced(new: Node, old: Node, fresh: bool) -> Node:
     if fresh and new.strides == old.strides and new.op is not ops.view:
         return new
     node = apply.copy(new)
-    node.strides = old.strides
+    node.relay(old.strides)
     node.device = old.device
     return node
 

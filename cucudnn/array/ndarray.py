@@ -686,7 +686,7 @@ _ours: dict[int, bool] = {}
 
 def user_line() -> tuple[CodeType, int] | None:
     """The instruction outside this package that is being run. Never a traceback object."""
-    frame: FrameType | None = sys._getframe(2)
+    frame: FrameType | None = sys._getframe(3)  # wrap and what called it are ours
     while frame is not None:
         names = frame.f_globals
         ours = _ours.get(id(names))
@@ -844,8 +844,18 @@ def operand(x: Any, device: str) -> Any:
 
 def unary(op: Op, x: Any) -> ndarray:
     """Record an elementwise op of one operand."""
-    x = as_array(x)
-    return record(lambda n: apply.elementwise(op, n), x)
+    if type(x) is not ndarray:
+        x = as_array(x)
+    evaluation.keep_budget(x._storage.node.device)
+    if x._geometry is not None:
+        x = plain(x)
+    with recording:
+        a = x._storage.node if x._geometry is None else node_of(x)
+        node = apply.elementwise(op, a)
+        result = wrap(node)
+    if a.shared or not current().fuse:
+        unit.run_or_defer(node)
+    return result  # type: ignore[no-any-return]
 
 
 def ours(name: str, x: Any) -> ndarray:

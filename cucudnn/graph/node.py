@@ -15,6 +15,24 @@ from .shapes import Shape, Strides, size
 tick = count().__next__  # numbers in record order, of nodes and of what else is recorded
 
 
+_layouts: dict[tuple[int, Shape, Strides], int] = {}
+_next_layout = count(16).__next__  # apart from the small numbers that stand beside it in keys
+
+
+def layout_number(dtype: DType, shape: Shape, strides: Strides) -> int:
+    """A number for a dtype, a shape and strides, to be compared and hashed in their place.
+
+    Numbers are never used again, so what is forgotten costs a second number and no more.
+    """
+    key = (dtype.num, shape, strides)
+    found = _layouts.get(key)
+    if found is None:
+        if len(_layouts) > 100_000:
+            _layouts.clear()
+        found = _layouts[key] = _next_layout()
+    return found
+
+
 class Node:
     """A value. *Pending*: it has inputs. *Stored*: it has data and no inputs. *Consumed*: an
     in-place write took its memory, and nothing can reach it any more.
@@ -41,6 +59,8 @@ class Node:
         Evaluations that computed it without storing it.
     shared : bool
         Others can reach the memory: reads and writes run when they are recorded.
+    layout : int
+        Stands for dtype, shape and strides: equal numbers, equal layouts.
     lent : list
         Weak references to read-only snapshots of the memory.
     """
@@ -51,6 +71,7 @@ class Node:
         "device",
         "dtype",
         "inputs",
+        "layout",
         "lent",
         "line",
         "needed",
@@ -74,6 +95,7 @@ class Node:
         attrs: tuple[Any, ...] = (),
         data: Any = None,
         line: tuple[CodeType, int] | None = None,
+        layout: int = 0,
     ) -> None:
         self.op = op
         self.inputs = inputs
@@ -84,10 +106,16 @@ class Node:
         self.attrs = attrs
         self.data = data
         self.line = line
+        self.layout = layout or layout_number(dtype, shape, strides)
         self.seq = tick()
         self.needed = 0
         self.shared = False
         self.lent: list[Any] | None = None
+
+    def relay(self, strides: Strides) -> None:
+        """Let the value be laid out in another way. Only while nothing has read the node."""
+        self.strides = strides
+        self.layout = layout_number(self.dtype, self.shape, strides)
 
     @property
     def pending(self) -> bool:
@@ -154,18 +182,22 @@ def pending_closure(roots: Iterable[Node], since: int = -1) -> list[Node]:
     Without recursion."""
     seen: set[int] = set()
     found: list[Node] = []
-    stack = [n for n in roots if n.data is None]
+    stack: list[Node] = []
+    for root in roots:
+        if root.data is None and root.seq not in seen:
+            seen.add(root.seq)
+            stack.append(root)
     while stack:
         node = stack.pop()
-        if node.seq in seen:
-            continue
-        seen.add(node.seq)
         found.append(node)
         inputs = node.inputs
         assert inputs is not None, f"{node} was reached after an in-place write"
         for child in inputs:
-            if child.data is None and child.seq > since and child.seq not in seen:
-                stack.append(child)
+            if child.data is None:
+                number = child.seq
+                if number > since and number not in seen:
+                    seen.add(number)
+                    stack.append(child)
     found.sort(key=_record_order)
     return found
 

@@ -279,16 +279,13 @@ def _signature(
             inputs.append(slot)
         op = node.op
         takes = op is ops.update and bool(node.inputs) and in_place.get(node.inputs[0]) is node
-        parts += (
-            op, node.dtype.num, node.shape, node.strides, node.attrs, *inputs, node in asked, takes
-        )  # fmt: skip
+        # slots are not negative, so the last number ends what belongs to a node
+        parts += (op, node.layout, node.attrs, *inputs, -1 - (node in asked) - 2 * takes)
     for node in order[len(nodes) :]:
         if node.op is ops.scalar:
-            parts.append(node.dtype.num)
+            parts.append(node.layout)
         else:
-            parts += (
-                node.dtype.num, node.shape, node.strides, node.shared, node.data.address & 15
-            )  # fmt: skip
+            parts += (node.layout, node.shared, node.data.address & 15)
     return tuple(parts), order, slots
 
 

@@ -9,6 +9,7 @@ import os
 import random
 from contextlib import ExitStack
 
+import numpy as np
 import pytest
 
 import cucudnn as xp
@@ -210,12 +211,50 @@ MUTANTS = {
 }  # fmt: skip
 
 
+def _a_reader_inlined_behind_the_write():
+    x, a = xp.arange(6.0) + 0, np.arange(6.0)
+    y, b = x * 2, a * 2
+    x[0], a[0] = 10, 10
+    z, c = y + x, b + a
+    del y
+    return np.array_equal(xp.asnumpy(z), c) and np.array_equal(xp.asnumpy(x), a)
+
+
+def _a_live_reader_computed_with_the_write():
+    x, a = xp.arange(6.0) + 0, np.arange(6.0)
+    y, b = x * 2, a * 2
+    x[0], a[0] = 10, 10
+    xp.flush(x, y)
+    return np.array_equal(xp.asnumpy(y), b) and np.array_equal(xp.asnumpy(x), a)
+
+
+KNOWN = (_a_reader_inlined_behind_the_write, _a_live_reader_computed_with_the_write)
+
+
+def _known_program_fails():
+    """True if one of the programs that rules were made for goes wrong: sooner than by chance."""
+    with xp.config(device="cpu"):
+        for program in KNOWN:
+            try:
+                if not program():
+                    return True
+            except Exception:
+                return True
+    return False
+
+
+def test_known_programs():
+    assert not _known_program_fails()
+
+
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("mutant", MUTANTS)
 def test_mutants(mutant, monkeypatch):
     """With a rule removed some program fails."""
     monkeypatch.setattr(*MUTANTS[mutant])
     monkeypatch.setattr(evaluate, "_plans", {})  # plans made with the rule would hide it
+    if _known_program_fails():
+        return
     seed = steps = 0
     while steps < 60_000:
         done, failure = run_program(seed, "cpu")
