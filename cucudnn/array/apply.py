@@ -92,7 +92,7 @@ def elementwise(op: Op, *operands: Item, dtype: DType | None = None) -> Node:
 
 
 def _plainly(op: Op, operands: tuple[Item, ...], recipe: _Recipe) -> Node | None:
-    """The node of operands that need no cast and no broadcast; None where more must be looked at."""
+    """The node of operands that need no cast and no broadcast; None where that is not all."""
     a = operands[0]
     if type(a) is not Node:
         return None

@@ -74,7 +74,7 @@ def column_text(w: Writer, kernel: Kernel) -> None:
         + ")",
         "};",
     ):
-        _column_tail(w, kernel, last_kept)
+        column_tail(w, kernel, last_kept)
     totals = ", ".join(f"tree{k}[c].total()" for k in range(len(kernel.reductions)))
     finish = f"for (int c = 0; c < {v}; ++c) finish(c, {totals});"
     if not kernel.few:
@@ -124,40 +124,57 @@ def _combine_parts(w: Writer, kernel: Kernel, wide: int, deep: int) -> None:
 
 def _row_of_columns(w: Writer, kernel: Kernel, reduced: range) -> None:
     """A row's elements in a thread's columns go into its lane i."""
-    v, last_kept = kernel.vector, kernel.kept - 1
-    loads = []
+    load_columns(w, kernel, reduced)
+    w("#pragma unroll")
+    with w.block(f"for (int c = 0; c < {kernel.vector}; ++c)"):
+        column_lines(w, kernel, reduced)
+        for k in range(len(kernel.reductions)):
+            value = tree_value(kernel, k, "r")
+            w(f"lane{k}[i][c] = j == 0 ? {value} : R{k}::step(lane{k}[i][c], {value});")
+
+
+def _loaded(kernel: Kernel) -> list[int]:
+    """The arguments that are read for neighbouring columns at once."""
+    if kernel.vector == 1:
+        return []
+    values = [kernel.values[i] for i in kernel.head + kernel.body]
+    return [
+        v.index
+        for v in values
+        if v.kind == "argument"
+        and kernel.arguments[v.index].memory
+        and kernel.arguments[v.index].classes[kernel.kept - 1] == "1"
+    ]
+
+
+def load_columns(w: Writer, kernel: Kernel, reduced: range) -> None:
+    """Read neighbouring columns of a row, one access an argument."""
+    for k in _loaded(kernel):
+        argument = kernel.arguments[k]
+        c_type = dtypes.storage_type(argument.dtype)
+        offset = offset_text(f"a{k}", argument.classes, reduced)
+        w(f"const auto g{k} = *(const xp_vector<{c_type}, {kernel.vector}>*)(k{k} + {offset});")
+
+
+def column_lines(w: Writer, kernel: Kernel, reduced: range) -> None:
+    """The values of a row's element in the c-th column."""
+    last_kept, loaded = kernel.kept - 1, _loaded(kernel)
     for i in kernel.head + kernel.body:
         value = kernel.values[i]
-        if v == 1 or value.kind != "argument":
-            continue
-        argument = kernel.arguments[value.index]
-        if argument.memory and argument.classes[last_kept] == "1":
-            k, c_type = value.index, dtypes.storage_type(argument.dtype)
-            loads.append(k)
-            offset = offset_text(f"a{k}", argument.classes, reduced)
-            w(f"const auto g{k} = *(const xp_vector<{c_type}, {v}>*)(k{k} + {offset});")
-    w("#pragma unroll")
-    with w.block(f"for (int c = 0; c < {v}; ++c)"):
-        for i in kernel.head + kernel.body:
-            value = kernel.values[i]
-            c_type = dtypes.value_type(value.dtype)
-            if value.kind == "line":
-                w(dialect.statement(kernel, i))
-            elif value.kind == "argument":
-                text = (
-                    dialect.load(value, f"g{value.index}.v[c]")
-                    if value.index in loads
-                    else _beside(kernel, i, reduced, last_kept)
-                )
-                w(f"const {c_type} {name(kernel, i)} = {text};")
-        for k, output in enumerate(kernel.outputs):
-            if output.inner:
-                offset = offset_text(f"b{k}", output.classes, reduced)
-                store(w, kernel, k, f"y{k}[{offset}{_step(f'b{k}', output.classes, last_kept)}]")
-        for k in range(len(kernel.reductions)):
-            value_text = tree_value(kernel, k, "r")
-            w(f"lane{k}[i][c] = j == 0 ? {value_text} : "
-              f"R{k}::step(lane{k}[i][c], {value_text});")  # fmt: skip
+        c_type = dtypes.value_type(value.dtype)
+        if value.kind == "line":
+            w(dialect.statement(kernel, i))
+        elif value.kind == "argument":
+            text = (
+                dialect.load(value, f"g{value.index}.v[c]")
+                if value.index in loaded
+                else _beside(kernel, i, reduced, last_kept)
+            )
+            w(f"const {c_type} {name(kernel, i)} = {text};")
+    for k, output in enumerate(kernel.outputs):
+        if output.inner:
+            offset = offset_text(f"b{k}", output.classes, reduced)
+            store(w, kernel, k, f"y{k}[{offset}{_step(f'b{k}', output.classes, last_kept)}]")
 
 
 def _step(prefix: str, classes: str, axis: int) -> str:
@@ -201,7 +218,7 @@ def _halves(n: int) -> list[int]:
     return [n >> i for i in range(1, n.bit_length())]
 
 
-def _column_tail(w: Writer, kernel: Kernel, last_kept: int) -> None:
+def column_tail(w: Writer, kernel: Kernel, last_kept: int) -> None:
     """What is left to do for the c-th column of a thread."""
     for k, r in enumerate(kernel.reductions):
         c_type = dtypes.value_type(r.result)

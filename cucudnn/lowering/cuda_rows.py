@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from ..graph import dtypes
 from . import dialect
+from .cuda_columns import column_lines, column_tail, load_columns
 from .cuda_text import (
     CHUNK,
     MAX_PARTS,
     THREADS,
     WARPS,
+    combined_type,
     coordinates,
     element_text,
     in_order,
@@ -23,36 +25,31 @@ from .kernel import Kernel
 
 
 def row_text(w: Writer, kernel: Kernel) -> None:
+    """Rows, or 2 or 4 columns that lie side by side: then the tree combines that many at once."""
     if kernel.short:
         in_order(w, kernel)
         return
-    kept = range(kernel.kept)
+    kept = range(kernel.kept - kernel.narrow)
     w("const int thread = threadIdx.x & 31, warp = threadIdx.x >> 5;")
     if not kernel.long:
         total = " * ".join(f"n{a}" for a in kept) or "1"
         w(f"const idx unit = (idx)blockIdx.x * {WARPS} + warp;", f"if (unit >= {total}) return;")
-        coordinates(w, kept, "unit")
-        kept_pointers(w, kernel, kept)
-        lines(w, kernel, kernel.head, "k", kept[:0])
-        _chunk(w, kernel)
+        _row_start(w, kernel, kept)
         for k, r in enumerate(kernel.reductions):
-            w(f"{dialect.tree_type(r)} total{k};")
+            w(f"{combined_type(kernel, r)} total{k};")
         w("const idx at = 0; const int m = (int)n;")
         _call_chunk(w, kernel)
         with w.block("if (thread == 0)"):
-            tail(w, kernel, [f"total{k}" for k in range(len(kernel.reductions))])
+            _row_tail(w, kernel, [f"total{k}" for k in range(len(kernel.reductions))])
         return
     unit = "const idx unit = (idx)blockIdx.x / parts; const int part = blockIdx.x % parts;"
     w(unit if kernel.few else "const idx unit = blockIdx.x;")
     for k, r in enumerate(kernel.reductions):
         size = MAX_PARTS if kernel.few else WARPS
-        w(f"__shared__ xp_storage<{dialect.tree_type(r)}, {size}> shared{k};")
-    coordinates(w, kept, "unit")
-    kept_pointers(w, kernel, kept)
-    lines(w, kernel, kernel.head, "k", kept[:0])
-    _chunk(w, kernel)
+        w(f"__shared__ xp_storage<{combined_type(kernel, r)}, {size}> shared{k};")
+    _row_start(w, kernel, kept)
     for k, r in enumerate(kernel.reductions):
-        w(f"xp_tree<R{k}, {dialect.tree_type(r)}, 32> tree{k};  // of thread 0")
+        w(f"xp_tree<{_step(kernel)}{k}, {combined_type(kernel, r)}, 32> tree{k};  // of thread 0")
     w("const idx begin = part * span;" if kernel.few else "const idx begin = 0;")
     w("const idx end = begin + span < n ? begin + span : n;" if kernel.few
       else "const idx end = n;")  # fmt: skip
@@ -63,7 +60,7 @@ def row_text(w: Writer, kernel: Kernel) -> None:
         w(f"while (each > 1 && left <= (idx)each / 2 * warps * {CHUNK}) each /= 2;")
         w("int count = 0;  // of the warp's chunks; thread j keeps the result of the j-th")
         for k, r in enumerate(kernel.reductions):
-            w(f"{dialect.tree_type(r)} total{k}, mine{k};")
+            w(f"{combined_type(kernel, r)} total{k}, mine{k};")
         with w.block("for (int j = 0; j < each; ++j)"):
             w(f"const idx at = group + ((idx)warp * each + j) * {CHUNK};")
             w("if (at >= end) break;")
@@ -73,20 +70,21 @@ def row_text(w: Writer, kernel: Kernel) -> None:
                 w(f"total{k} = xp_shuffle(total{k}, 0);", f"if (thread == j) mine{k} = total{k};")
             w("++count;")
         w(f"const int used = (int)((left + (idx)each * {CHUNK} - 1) / ((idx)each * {CHUNK}));")
+        w("const int present = used < warps ? used : warps;")
         for k in range(len(kernel.reductions)):
-            w(f"mine{k} = xp_fold_neighbours<R{k}>(mine{k}, thread, count);")
+            w(f"mine{k} = xp_fold_neighbours<{_step(kernel)}{k}>(mine{k}, thread, count);")
             w(f"if (thread == 0 && count) shared{k}.v()[warp] = mine{k};")
-            w(f"xp_fold_shared<R{k}>(shared{k}.v(), used < warps ? used : warps, threadIdx.x);")
+            w(f"xp_fold_shared<{_step(kernel)}{k}>(shared{k}.v(), present, threadIdx.x);")
             w(f"if (threadIdx.x == 0) tree{k}.push(shared{k}.v()[0]);")
         w("__syncthreads();")
     totals = [f"tree{k}.total()" for k in range(len(kernel.reductions))]
     if not kernel.few:
         with w.block("if (threadIdx.x == 0)"):
-            tail(w, kernel, totals)
+            _row_tail(w, kernel, totals)
         return
     with w.block("if (parts == 1)"):
         with w.block("if (threadIdx.x == 0)"):
-            tail(w, kernel, totals)
+            _row_tail(w, kernel, totals)
         w("return;")
     for k, total in enumerate(totals):
         w(f"if (threadIdx.x == 0) partial{k}[unit * parts + part] = {total};")
@@ -94,16 +92,59 @@ def row_text(w: Writer, kernel: Kernel) -> None:
     for k in range(len(kernel.reductions)):
         w(f"for (int i = threadIdx.x; i < parts; i += {THREADS}) "
           f"shared{k}.v()[i] = xp_fresh(partial{k} + unit * parts + i);")  # fmt: skip
-        w(f"xp_fold_shared<R{k}>(shared{k}.v(), parts, threadIdx.x);")
+        w(f"xp_fold_shared<{_step(kernel)}{k}>(shared{k}.v(), parts, threadIdx.x);")
     with w.block("if (threadIdx.x == 0)"):
-        tail(w, kernel, [f"shared{k}.v()[0]" for k in range(len(kernel.reductions))])
+        _row_tail(w, kernel, [f"shared{k}.v()[0]" for k in range(len(kernel.reductions))])
+
+
+def _step(kernel: Kernel) -> str:
+    """First letter of the type that has the combining step."""
+    return "S" if kernel.narrow else "R"
+
+
+def steps_of_several(w: Writer, kernel: Kernel) -> None:
+    """The combining steps of neighbouring columns, side by side."""
+    for k, r in enumerate(kernel.reductions):
+        with w.block(f"struct S{k}", "};"):
+            t = combined_type(kernel, r)
+            with w.block(f"XP_STEP {t} step({t} a, {t} b)"):
+                w("#pragma unroll")
+                w(f"for (int c = 0; c < {kernel.columns}; ++c)")
+                w(f"  a.v[c] = R{k}::step(a.v[c], b.v[c]);")
+                w("return a;")
+        w("")
+
+
+def _row_start(w: Writer, kernel: Kernel, kept: range) -> None:
+    """Pointers and values of the kept index `unit`, and the work on a chunk."""
+    coordinates(w, kept, "unit")
+    if kernel.narrow:
+        w(f"const idx i{kernel.kept - 1} = 0;")
+    kept_pointers(w, kernel, range(kernel.kept))
+    if not kernel.narrow:
+        lines(w, kernel, kernel.head, "k", range(0))
+    _chunk(w, kernel)
+
+
+def _row_tail(w: Writer, kernel: Kernel, totals: list[str]) -> None:
+    if not kernel.narrow:
+        tail(w, kernel, totals)
+        return
+    for k, (r, total) in enumerate(zip(kernel.reductions, totals, strict=True)):
+        w(f"const {combined_type(kernel, r)} all{k} = {total};")
+    with w.block(f"for (int c = 0; c < {kernel.columns}; ++c)"):
+        for k, r in enumerate(kernel.reductions):
+            w(f"const {dialect.tree_type(r)} total{k} = all{k}.v[c];")
+        column_tail(w, kernel, kernel.kept - 1)
 
 
 def _chunk(w: Writer, kernel: Kernel) -> None:
     """A warp's work on one chunk, as a lambda: full chunks have no tests of their end."""
     reduced, last = range(kernel.kept, kernel.rank), kernel.rank - 1
-    totals = ", ".join(f"{dialect.tree_type(r)}& total{k}" for k, r in enumerate(kernel.reductions))
-    vector = kernel.vector >= 4 and len(reduced) == 1
+    totals = ", ".join(
+        f"{combined_type(kernel, r)}& total{k}" for k, r in enumerate(kernel.reductions)
+    )
+    vector = kernel.vector >= 4 and len(reduced) == 1 and not kernel.narrow
     loads = [
         kernel.values[i].index
         for i in kernel.body
@@ -112,7 +153,7 @@ def _chunk(w: Writer, kernel: Kernel) -> None:
     ] if vector else []  # fmt: skip
     with w.block(f"const auto chunk = [&](auto full, idx at, int m, {totals})", "};"):
         for k, r in enumerate(kernel.reductions):
-            w(f"{dialect.tree_type(r)} lane{k}[4];")
+            w(f"{combined_type(kernel, r)} lane{k}[4];")
         w("#pragma unroll (full.value ? 8 : 1)")
         with w.block("for (int j = 0; j < 8; ++j)"):
             w("const int e = j * 128 + thread * 4;", "if (!full.value && j * 128 >= m) break;")
@@ -127,26 +168,49 @@ def _chunk(w: Writer, kernel: Kernel) -> None:
                 w("if (!full.value && e + c >= m) continue;")
                 w("const idx r = at + e + c;")
                 coordinates(w, reduced, "r")
-                for i in kernel.body:
-                    value = kernel.values[i]
-                    c_type = dtypes.value_type(value.dtype)
-                    if value.kind == "line":
-                        w(dialect.statement(kernel, i))
-                    elif value.kind == "argument":
-                        text = (
-                            dialect.load(value, f"g{value.index}.v[c]")
-                            if value.index in loads
-                            else element_text(kernel, i, "k", reduced)
-                        )
-                        w(f"const {c_type} {name(kernel, i)} = {text};")
-                store_inner(w, kernel, reduced)
+                if kernel.narrow:
+                    _columns_of_row(w, kernel, reduced)
+                else:
+                    _element_of_row(w, kernel, reduced, loads)
                 for k in range(len(kernel.reductions)):
-                    value_text = tree_value(kernel, k, "r")
-                    w(f"lane{k}[c] = j == 0 ? {value_text} : "
-                      f"R{k}::step(lane{k}[c], {value_text});")  # fmt: skip
+                    value = f"u{k}" if kernel.narrow else tree_value(kernel, k, "r")
+                    w(
+                        f"lane{k}[c] = j == 0 ? {value} : "
+                        f"{_step(kernel)}{k}::step(lane{k}[c], {value});"
+                    )
         w("const int present = full.value || m > 128 ? 128 : m;")
         for k in range(len(kernel.reductions)):
-            w(f"total{k} = xp_fold_warp<R{k}>(lane{k}, thread, present);")
+            w(f"total{k} = xp_fold_warp<{_step(kernel)}{k}>(lane{k}, thread, present);")
+
+
+def _element_of_row(w: Writer, kernel: Kernel, reduced: range, loads: list[int]) -> None:
+    """The values of an element."""
+    for i in kernel.body:
+        value = kernel.values[i]
+        c_type = dtypes.value_type(value.dtype)
+        if value.kind == "line":
+            w(dialect.statement(kernel, i))
+        elif value.kind == "argument":
+            text = (
+                dialect.load(value, f"g{value.index}.v[c]")
+                if value.index in loads
+                else element_text(kernel, i, "k", reduced)
+            )
+            w(f"const {c_type} {name(kernel, i)} = {text};")
+    store_inner(w, kernel, reduced)
+
+
+def _columns_of_row(w: Writer, kernel: Kernel, reduced: range) -> None:
+    """The values of the neighbouring columns of a row."""
+    for k, r in enumerate(kernel.reductions):
+        w(f"{combined_type(kernel, r)} u{k};")
+    load_columns(w, kernel, reduced)
+    w("#pragma unroll")
+    with w.block(f"for (int q = 0; q < {kernel.columns}; ++q)"):
+        w("const int c = q;")
+        column_lines(w, kernel, reduced)
+        for k in range(len(kernel.reductions)):
+            w(f"u{k}.v[q] = {tree_value(kernel, k, 'r')};")
 
 
 def _call_chunk(w: Writer, kernel: Kernel) -> None:

@@ -5,12 +5,18 @@ from __future__ import annotations
 from ..graph import dtypes
 from . import dialect
 from .dialect import Layout, Writer, name
-from .kernel import Kernel
+from .kernel import Kernel, Reduction
 
 THREADS = 256
 UNROLL = 2  # groups of elements of a thread in a map: loads in flight
 CHUNK, WARPS = 1024, 8
 MAX_PARTS = 1024  # of a row, or a block of columns, that is shared out among blocks
+
+
+def combined_type(kernel: Kernel, r: Reduction) -> str:
+    """C++ type of what the tree combines."""
+    one = dialect.tree_type(r)
+    return f"xp_several<{one}, {kernel.columns}>" if kernel.narrow else one
 
 
 def decode(w: Writer, kernel: Kernel) -> None:
@@ -44,7 +50,7 @@ def decode(w: Writer, kernel: Kernel) -> None:
         w(f"const int parts = (int)w[{at}];", f"const idx span = (idx)w[{at + 1}];")
         w(f"unsigned* const tickets = (unsigned*)w[{at + 2}];")
         for k, r in enumerate(kernel.reductions):
-            c_type = dialect.tree_type(r)
+            c_type = combined_type(kernel, r)
             w(f"{c_type}* const partial{k} = ({c_type}*)w[{at + 3 + k}];")
     if kernel.reductions:
         reduced = " * ".join(f"n{a}" for a in range(kernel.kept, kernel.rank)) or "1"

@@ -362,7 +362,7 @@ def _needed_again(nodes: Sequence[Node]) -> set[Node]:
     """The nodes that were computed before without being stored, and are to be stored now: those
     that a node reads which is computed for the first time. What only they read stays inside."""
     again: set[Node] = set()
-    if not any([n.needed for n in nodes]):
+    if not any(n.needed for n in nodes):
         return again
     for node in nodes:
         if not node.needed and node.op.kind is not Kind.VIEW:

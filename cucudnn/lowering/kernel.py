@@ -76,6 +76,7 @@ class Kernel:
     short: bool = False  # at most 32 reduced elements
     column: bool = False  # neighbours in memory belong to different kept indices
     columns: int = 1  # of a column kernel: neighbours that threads take side by side
+    narrow: bool = False  # a column kernel of so few columns that a thread takes all of a row's
     long: bool = False  # more than 1,024 reduced elements
     few: bool = False  # few kept indices: a row's chunks are shared out
     wide: bool = False  # 64-bit indices
@@ -232,6 +233,7 @@ def build(group: Group, device: str) -> Bound:
     column = bool(builder.reductions) and _is_column(arguments, strides, len(kept))
     vector = _vector(builder, launch, itemsizes, outputs, len(kept) if column else 0) if cuda else 1
     columns = _columns(kept, vector) if cuda and column and n > SHORT else 1
+    narrow = columns == vector == (kept[-1] if kept else 0) and columns > 1
     kernel = Kernel(
         kept=len(kept),
         reduced=len(reduced),
@@ -246,6 +248,7 @@ def build(group: Group, device: str) -> Bound:
         short=bool(builder.reductions) and n <= SHORT,
         column=column,
         columns=columns,
+        narrow=narrow,
         long=cuda and bool(builder.reductions) and n > CHUNK,
         few=bool(builder.reductions) and n > CHUNK and _is_few(kept, columns),
         wide=cuda and _is_wide(launch),
@@ -391,12 +394,14 @@ def _vector(
     if not memory or any(s[-1] != 1 for s, *_ in memory):
         return 1
     if kept:
-        # a thread has 16 lanes of each of its columns in registers, so 8 bytes, and there are at
-        # least two threads side by side
+        # a thread takes a whole row, or it has 16 lanes of each of its columns in registers, so 8
+        # bytes, and there are at least two threads side by side
         last = launch.extents[kept - 1]
         largest, width = max(size for _, size, *_ in memory), 4
         while width > 1:
+            whole_row = width == last and width * largest <= 16 and not _has_positions(builder)
             fits = width * largest <= 8 and 2 * width <= last and last % width == 0
+            fits = fits or whole_row
             if fits and _aligned(memory, width):
                 break
             width //= 2
@@ -412,6 +417,10 @@ def _vector(
             return width
         width //= 2
     return 1
+
+
+def _has_positions(builder: _Builder) -> bool:
+    return any(r.op in (ops.argmax, ops.argmin) for r in builder.reductions)
 
 
 def _aligned(memory: Sequence[tuple[tuple[int, ...], int, int, Node]], width: int) -> bool:

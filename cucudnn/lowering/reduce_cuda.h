@@ -18,6 +18,9 @@ template <class T> XP_STEP T xp_shuffle_down(T v, int distance) {
   return v;
 }
 
+// Neighbouring columns, combined side by side.
+template <class T, int n> struct xp_several { T v[n]; };
+
 template <class T> XP_STEP T xp_shuffle_up(T v, int distance) {
   xp_words4<T> w;
   memset(&w, 0, sizeof w);

@@ -14,7 +14,7 @@ from ..graph import shapes
 from . import dialect, scalar
 from .cuda_columns import column_text
 from .cuda_map import map_text
-from .cuda_rows import row_text
+from .cuda_rows import row_text, steps_of_several
 from .cuda_text import CHUNK, MAX_PARTS, THREADS, UNROLL, WARPS, decode
 from .dialect import Layout, Writer
 from .kernel import Kernel, Launch
@@ -60,6 +60,8 @@ def render(kernel: Kernel) -> str:
     w = Writer()
     for k, reduction in enumerate(kernel.reductions):
         w(*dialect.step_text(k, reduction), "")
+    if kernel.narrow:
+        steps_of_several(w, kernel)
     with w.block(
         f'extern "C" __global__ void __launch_bounds__({THREADS})\n'
         "kernel(const __grid_constant__ xp_words words)"
@@ -68,7 +70,7 @@ def render(kernel: Kernel) -> str:
         w(f"typedef {'long long' if kernel.wide else 'int'} idx;")
         w(f"typedef {'unsigned long long' if kernel.wide else 'unsigned'} uidx;")
         decode(w, kernel)
-        _TEMPLATES[kernel.template](w, kernel)
+        _TEMPLATES["row" if kernel.narrow else kernel.template](w, kernel)
     reductions = header("reduce.h") + header("reduce_cuda.h") if kernel.reductions else ""
     text = str(w)
     users = "\n".join(dialect.user_preludes(kernel))
@@ -100,7 +102,9 @@ def grid(kernel: Kernel, launch: Launch) -> Grid:
     n = count // kept
     if kernel.short:
         return Grid(_ceil(kept, THREADS), THREADS)
-    if not kernel.column:
+    if kernel.narrow:
+        kept //= kernel.columns
+    if not kernel.column or kernel.narrow:
         if not kernel.long:
             return Grid(_ceil(kept, WARPS), THREADS)
         if not kernel.few:

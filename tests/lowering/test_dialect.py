@@ -49,6 +49,7 @@ TEXTS = {
     "row_full": lambda: xp.sum(array(100_000)),
     "row_short": lambda: xp.max(array(100, 7), axis=1),
     "column": lambda: xp.sum(array(300, 200), axis=0),
+    "column_narrow": lambda: xp.sum(array(5000, 4), axis=0),
     "argmax": lambda: xp.argmax(array(50, 60), axis=1),
     "write": lambda: _written(array(100)),
 }

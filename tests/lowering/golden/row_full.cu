@@ -65,9 +65,10 @@ kernel(const __grid_constant__ xp_words words) {
       ++count;
     }
     const int used = (int)((left + (idx)each * 1024 - 1) / ((idx)each * 1024));
+    const int present = used < warps ? used : warps;
     mine0 = xp_fold_neighbours<R0>(mine0, thread, count);
     if (thread == 0 && count) shared0.v()[warp] = mine0;
-    xp_fold_shared<R0>(shared0.v(), used < warps ? used : warps, threadIdx.x);
+    xp_fold_shared<R0>(shared0.v(), present, threadIdx.x);
     if (threadIdx.x == 0) tree0.push(shared0.v()[0]);
     __syncthreads();
   }
