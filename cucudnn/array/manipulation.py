@@ -74,7 +74,7 @@ def flip(x: Any, /, *, axis: int | tuple[int, ...] | None = None) -> ndarray:
     x = as_array(x)
     axes = shapes.normal_axes(axis, x.ndim)
     key = tuple(slice(None, None, -1 if a in axes else None) for a in range(x.ndim))
-    return x[key]
+    return x[key]  # type: ignore[no-any-return]
 
 
 def moveaxis(x: Any, source: Any, destination: Any, /) -> ndarray:

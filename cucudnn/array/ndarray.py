@@ -855,7 +855,7 @@ def unary(op: Op, x: Any) -> ndarray:
         result = wrap(node)
     if a.shared or not current().fuse:
         unit.run_or_defer(node)
-    return result  # type: ignore[no-any-return]
+    return result
 
 
 def ours(name: str, x: Any) -> ndarray:

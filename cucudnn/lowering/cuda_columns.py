@@ -139,11 +139,11 @@ def _loaded(kernel: Kernel) -> list[int]:
         return []
     values = [kernel.values[i] for i in kernel.head + kernel.body]
     return [
-        v.index
+        v.number
         for v in values
         if v.kind == "argument"
-        and kernel.arguments[v.index].memory
-        and kernel.arguments[v.index].classes[kernel.kept - 1] == "1"
+        and kernel.arguments[v.number].memory
+        and kernel.arguments[v.number].classes[kernel.kept - 1] == "1"
     ]
 
 
@@ -166,8 +166,8 @@ def column_lines(w: Writer, kernel: Kernel, reduced: range) -> None:
             w(dialect.statement(kernel, i))
         elif value.kind == "argument":
             text = (
-                dialect.load(value, f"g{value.index}.v[c]")
-                if value.index in loaded
+                dialect.load(value, f"g{value.number}.v[c]")
+                if value.number in loaded
                 else _beside(kernel, i, reduced, last_kept)
             )
             w(f"const {c_type} {name(kernel, i)} = {text};")
@@ -185,7 +185,7 @@ def _step(prefix: str, classes: str, axis: int) -> str:
 def _beside(kernel: Kernel, i: int, axes: range, last_kept: int) -> str:
     """An argument at the coordinates of some axes, c columns further."""
     value = kernel.values[i]
-    k = value.index
+    k = value.number
     argument = kernel.arguments[k]
     offset = offset_text(f"a{k}", argument.classes, axes) + _step(
         f"a{k}", argument.classes, last_kept

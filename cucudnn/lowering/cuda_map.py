@@ -33,9 +33,9 @@ def _map_vector(w: Writer, kernel: Kernel) -> None:
     w(f"const idx total = {lead + ' * row' if lead else 'row'};")
     w(f"const idx first = (idx)blockIdx.x * {THREADS * UNROLL} + threadIdx.x;")
     loads = [i for i in kernel.body if kernel.values[i].kind == "argument"]
-    vectors = [i for i in loads if kernel.arguments[kernel.values[i].index].memory]
+    vectors = [i for i in loads if kernel.arguments[kernel.values[i].number].memory]
     for i in vectors:
-        k = kernel.values[i].index
+        k = kernel.values[i].number
         argument = kernel.arguments[k]
         c_type = dtypes.storage_type(argument.dtype)
         wide = f"xp_vector<{c_type}, {v}>" if argument.classes[last] == "1" else c_type
@@ -45,7 +45,7 @@ def _map_vector(w: Writer, kernel: Kernel) -> None:
         w(f"const idx group = first + u * {THREADS};", "if (group >= total) break;")
         _group(w, kernel, outer)
         for i in vectors:
-            k = kernel.values[i].index
+            k = kernel.values[i].number
             argument = kernel.arguments[k]
             offset = offset_text(f"a{k}", argument.classes, range(kernel.rank))
             if argument.classes[last] != "1":
@@ -104,7 +104,7 @@ def _group(w: Writer, kernel: Kernel, outer: range) -> None:
 
 def _in_group(kernel: Kernel, i: int, last: int) -> str:
     value = kernel.values[i]
-    k = value.index
+    k = value.number
     argument = kernel.arguments[k]
     c = argument.classes[last]
     if not argument.memory:

@@ -146,10 +146,10 @@ def _chunk(w: Writer, kernel: Kernel) -> None:
     )
     vector = kernel.vector >= 4 and len(reduced) == 1 and not kernel.narrow
     loads = [
-        kernel.values[i].index
+        kernel.values[i].number
         for i in kernel.body
-        if kernel.values[i].kind == "argument" and kernel.arguments[kernel.values[i].index].memory
-        and kernel.arguments[kernel.values[i].index].classes[last] == "1"
+        if kernel.values[i].kind == "argument" and kernel.arguments[kernel.values[i].number].memory
+        and kernel.arguments[kernel.values[i].number].classes[last] == "1"
     ] if vector else []  # fmt: skip
     with w.block(f"const auto chunk = [&](auto full, idx at, int m, {totals})", "};"):
         for k, r in enumerate(kernel.reductions):
@@ -192,8 +192,8 @@ def _element_of_row(w: Writer, kernel: Kernel, reduced: range, loads: list[int])
             w(dialect.statement(kernel, i))
         elif value.kind == "argument":
             text = (
-                dialect.load(value, f"g{value.index}.v[c]")
-                if value.index in loads
+                dialect.load(value, f"g{value.number}.v[c]")
+                if value.number in loads
                 else element_text(kernel, i, "k", reduced)
             )
             w(f"const {c_type} {name(kernel, i)} = {text};")

@@ -17,6 +17,7 @@ from ..graph.node import Node
 from ..graph.ops import Op
 from . import compile as cache
 from . import cuda, dialect, render_cuda, scalar
+from .cuda_text import THREADS
 from .dialect import Writer
 
 
@@ -32,7 +33,7 @@ def scan(node: Node, out: Any, x: Any, first: Any = None) -> None:
         *(s // size for s in x.strides[:-1]), *(s // size for s in out.strides[:-1]),
     ]  # fmt: skip
     function = _function(step, node.dtype, len(outer), x.device.id)
-    cuda.launcher(function, shapes.size(outer), render_cuda.THREADS, words, (x, out, first)).run()
+    cuda.launcher(function, shapes.size(outer), THREADS, words, (x, out, first)).run()
 
 
 @lru_cache(maxsize=1024)

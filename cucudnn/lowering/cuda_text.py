@@ -89,7 +89,7 @@ def coordinates(w: Writer, axes: range, linear: str) -> None:
 def element_text(kernel: Kernel, i: int, pointer: str, axes: range) -> str:
     """The value of an argument at the coordinates of some axes."""
     value = kernel.values[i]
-    k = value.index
+    k = value.number
     argument = kernel.arguments[k]
     offset = offset_text(f"a{k}", argument.classes, axes)
     if not argument.memory:

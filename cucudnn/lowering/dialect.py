@@ -124,7 +124,7 @@ def name(kernel: Kernel, i: int) -> str:
     value = kernel.values[i]
     if value.kind == "line":
         return f"v{i}"
-    return {"argument": "x", "scalar": "s", "reduction": "r"}[value.kind] + str(value.index)
+    return {"argument": "x", "scalar": "s", "reduction": "r"}[value.kind] + str(value.number)
 
 
 def rounded(dtype: DType, text: str) -> str:

@@ -278,7 +278,7 @@ def _signature(
                 order.append(child)
             inputs.append(slot)
         op = node.op
-        takes = op is ops.update and bool(node.inputs) and in_place.get(node.inputs[0]) is node
+        takes = op is ops.update and in_place.get((node.inputs or (node,))[0]) is node
         # slots are not negative, so the last number ends what belongs to a node
         parts += (op, node.layout, node.attrs, *inputs, -1 - (node in asked) - 2 * takes)
     for node in order[len(nodes) :]:

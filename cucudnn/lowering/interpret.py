@@ -41,12 +41,17 @@ def run(
         for block in _blocks(extents, BLOCK):
             lines = _Lines(kernel, block, arguments, scalars, elementary, scratch)
             for output, array in zip(kernel.outputs, outputs, strict=True):
-                lines.targets.setdefault(output.value, array[(*block, Ellipsis)])
+                lines.targets.setdefault(output.value, _at(array, block))
             lines.run(kernel.body)
             for output, array in zip(kernel.outputs, outputs, strict=True):
-                value, target = lines.values[output.value], array[(*block, Ellipsis)]
+                value, target = lines.values[output.value], _at(array, block)
                 if value is not target:
                     np.copyto(target, value, casting="unsafe")
+
+
+def _at(array: Array, block: tuple[slice, ...]) -> Array:
+    """A part of an array; an array also where it has no axes."""
+    return array[(*block, ...)]  # type: ignore[arg-type]
 
 
 def _blocks(extents: tuple[int, ...], limit: int) -> Iterator[tuple[slice, ...]]:
@@ -114,9 +119,9 @@ class _Lines:
 
     def _value(self, i: int, value: Value) -> Any:
         if value.kind == "argument":
-            return self.arguments[value.index][(*self.block, Ellipsis)]
+            return _at(self.arguments[value.number], self.block)
         if value.kind == "scalar":
-            return self.scalars[value.index]
+            return self.scalars[value.number]
         assert value.op is not None, "reductions are given"
         operands = [self.values[k] for k in value.operands]
         target = self.targets.get(i)
@@ -137,7 +142,7 @@ class _Lines:
                 continue
             if array.dtype == value.dtype and array.shape == shape:
                 self.own.discard(dead)
-                return array  # type: ignore[no-any-return]
+                return array
         return self.scratch.take(value.dtype, shape)
 
     def _recycle(
@@ -237,7 +242,7 @@ def _reduce(
             for output, array in zip(kernel.outputs, outputs, strict=True):
                 if output.inner:
                     np.copyto(
-                        array[(*rows, *piece, Ellipsis)],
+                        _at(array, rows + piece),
                         lines.values[output.value],
                         casting="unsafe",
                     )
@@ -248,16 +253,16 @@ def _reduce(
                 flat = value.reshape(*shape[: kernel.kept], count)
                 part.append(_chunks(reduction, flat, n, elementary))
         tail = _Lines(kernel, rows + (slice(0, 1),) * len(reduced), arguments, scalars, elementary)
-        for i, value in enumerate(kernel.values):
-            if value.kind == "reduction":
-                r = kernel.reductions[value.index]
-                whole = np.concatenate(parts[value.index], axis=-1)
+        for i, result_ in enumerate(kernel.values):
+            if result_.kind == "reduction":
+                r = kernel.reductions[result_.number]
+                whole = np.concatenate(parts[result_.number], axis=-1)
                 result = _cast(_pairwise(r, whole, elementary), r.result)
                 tail.values[i] = result.reshape(result.shape + (1,) * len(reduced))
         tail.run(kernel.head + kernel.tail)
         for output, array in zip(kernel.outputs, outputs, strict=True):
             if not output.inner:
-                target = array[(*rows, Ellipsis)]
+                target = _at(array, rows)
                 value = np.asarray(tail.values[output.value])
                 if value.ndim:
                     value = value.reshape(target.shape)

@@ -35,7 +35,7 @@ class Value(NamedTuple):
 
     kind: str  # 'argument' | 'scalar' | 'line' | 'reduction'
     dtype: DType
-    index: int = 0  # of the argument, scalar or reduction
+    number: int = 0  # of the argument, scalar or reduction
     op: Op | None = None
     operands: tuple[int, ...] = ()
 

@@ -144,7 +144,7 @@ def _values(
     for i in numbers:
         value = kernel.values[i]
         if value.kind == "argument":
-            k = value.index
+            k = value.number
             argument = kernel.arguments[k]
             element = _element if argument.memory else _index_value
             text = element(f"{pointer}{k}", f"a{k}", argument.classes, axis, index)

@@ -232,9 +232,9 @@ def test_from_dlpack() -> None:
 def test_numpy_reads_a_snapshot(device: str) -> None:
     x = xp.arange(LARGE, dtype=xp.float64, device=device)
     snapshot = np.asarray(x)
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="read-only"):
         snapshot[0] = 1
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="WRITEABLE"):
         snapshot.flags.writeable = True
     x[0] = 9
     assert snapshot[0] == 0

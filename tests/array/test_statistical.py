@@ -340,6 +340,18 @@ def test_any_shape_is_summed_by_the_tree(rows, columns, fortran, axis):
     same_bits(xp.sum(y, axis=axis), expected(x, axis if isinstance(axis, tuple) else (axis,)))
 
 
+@pytest.mark.parametrize("columns", [2, 3, 4, 8])
+@pytest.mark.parametrize("rows", [100, 1024, 1025, 5000, 70_001, 300_000])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
+def test_few_columns(dtype, rows, columns):
+    x = floats((rows, columns), np.dtype(dtype))
+    y = xp.asarray(x)
+    same_bits(xp.sum(y, axis=0), expected(x, (0,)))
+    check(xp.max(y, axis=0), numpy_of("max", x, 0))
+    check(xp.argmax(y, axis=0), np.argmax(x, axis=0))
+    check(xp.any(y > 2, axis=0), (x > 2).any(axis=0))
+
+
 def test_a_fused_sum_is_the_same(way, device):
     x, y = floats((20, 1500), np.dtype("float32")), floats((20, 1500), np.dtype("float32"))[::-1]
     a, b = xp.asarray(x), xp.asarray(np.ascontiguousarray(y))
