@@ -23,7 +23,8 @@ from cucudnn.array.ndarray import node_of
 from cucudnn.lowering import evaluate, render_cuda, render_host
 from cucudnn.lowering import kernel as kernels
 from cucudnn.lowering.device import get
-from cucudnn.lowering.partition import PREDICATES, partition
+from cucudnn.lowering.partition import partition
+from cucudnn.lowering.predicates import PREDICATES
 
 ROOT = Path(__file__).resolve().parents[1]
 README, ARCHITECTURE, OPS = ROOT / "README.md", ROOT / "docs/architecture.md", ROOT / "docs/ops.md"

@@ -18,7 +18,7 @@ def sum(  # noqa: A001 - the standard's name
 
     Floats are combined by one fixed tree that depends on the shape and axes alone. For n terms the
     error is at most (n-1) ε Σ|x| up to 32, 14 ε Σ|x| up to 1,024, and
-    (14 + log2(n/1024)) ε Σ|x| above.
+    (14 + ⌈log2⌈n/1024⌉⌉) ε Σ|x| above.
     """
     return reduction(ops.sum_, as_array(x), axis, keepdims, dtype)
 

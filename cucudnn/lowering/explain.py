@@ -13,8 +13,9 @@ from . import evaluate as evaluation
 from . import kernel as kernels
 from . import library
 from .device import Device, get
+from .group import Group
 from .kernel import Bound
-from .partition import Group, partition
+from .partition import partition
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from ..graph.dtypes import DType
 from ..graph.node import Node
 from ..graph.ops import Kind, Op
 from ..graph.shapes import Place, Shape
-from .partition import NOWHERE, Group, operand_places
+from .group import Group, operand_places
 
 CHUNK = 1024  # of the reduction tree
 FEW = 2048  # rows or blocks of columns: about as many blocks as a large GPU runs at once
@@ -443,7 +443,6 @@ def _misaligned(node: Node) -> int:
 
 
 __all__ = [
-    "NOWHERE",
     "Argument",
     "Bound",
     "Kernel",

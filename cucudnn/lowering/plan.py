@@ -13,8 +13,8 @@ from ..graph.ops import Kind
 from . import kernel as kernels
 from . import library
 from .device import Device, Program
+from .group import Group
 from .kernel import Kernel, Launch
-from .partition import Group
 
 Slots = tuple[int, ...]
 

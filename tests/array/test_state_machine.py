@@ -14,7 +14,7 @@ import pytest
 
 import cucudnn as xp
 from cucudnn.array import indexing, interchange, ndarray, unit
-from cucudnn.lowering import evaluate, partition
+from cucudnn.lowering import evaluate, partition, predicates
 from tests.lockstep import Faults, Machine
 from tests.statements import Writer
 
@@ -39,9 +39,9 @@ def circumstances(stack, rng, device, mode):
     small = rng.choice([0, 40, 65536])
     for module in (evaluate, interchange, ndarray):
         _patch(stack, module, "SMALL", small)
-    _patch(stack, partition, "MAX_OPERATIONS", rng.choice([1, 3, 200]))
-    _patch(stack, partition, "CHEAP_WORK", rng.choice([0, 24, 1000]))
-    _patch(stack, partition, "CHEAP_LEAVES", rng.choice([1, 4]))
+    _patch(stack, predicates, "MAX_OPERATIONS", rng.choice([1, 3, 200]))
+    _patch(stack, predicates, "CHEAP_WORK", rng.choice([0, 24, 1000]))
+    _patch(stack, predicates, "CHEAP_LEAVES", rng.choice([1, 4]))
     _patch(stack, evaluate, "_plans", {})
     return stack.enter_context(Faults(device, rng, rng.choice([0, 0.1, 0.4])))
 
@@ -170,8 +170,8 @@ def _still_owned(x, *, for_good, make_shared=interchange._make_shared):
 
 
 def _without(name):
-    others = tuple(p for p in partition.PREDICATES if p.__name__ != name)
-    return partition, "PREDICATES", others
+    others = tuple(p for p in predicates.PREDICATES if p.__name__ != name)
+    return predicates, "PREDICATES", others
 
 
 def _like_c(shape, strides, itemsize):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import cucudnn as xp
-from cucudnn.lowering import evaluate, partition
+from cucudnn.lowering import evaluate, partition, predicates
 from tests import programs
 
 
@@ -86,7 +86,7 @@ def test_number_of_kernels(device: str, name: str) -> None:
 def reasons(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Collects the names of the predicates that object."""
     found: list[str] = []
-    objection = partition.objection
+    objection = predicates.objection
 
     def noted(walk: Any, group: Any, node: Any) -> str | None:
         reason = objection(walk, group, node)
@@ -167,5 +167,5 @@ def test_no_map_tells(device: str, reasons: list[str]) -> None:
 
 
 def test_every_predicate_has_a_test() -> None:
-    names = {p.__name__ for p in partition.PREDICATES}
+    names = {p.__name__ for p in predicates.PREDICATES}
     assert {f"test_{n}" for n in names} <= set(globals())

@@ -1,0 +1,214 @@
+"""Each reason not to join a group is a predicate: one question, one test.
+
+And what computing an element costs, which some of them ask.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from ..graph import ops, shapes
+from ..graph.node import Node
+from ..graph.ops import Kind
+from ..graph.shapes import Place
+from .group import (
+    NOWHERE,
+    Group,
+    coordinates,
+    live,
+    operand_places,
+    reaches,
+    reduced_extents,
+    spans,
+    through_view,
+)
+
+MAX_OPERATIONS = 200  # lines; compile time grows faster than the text
+MAX_ARGUMENTS = 64
+CHEAP_WORK = 24  # an element's work, in additions, that may be said twice
+BROADCAST_WORK = 8
+CHEAP_LEAVES = 4
+
+
+class Weight(NamedTuple):
+    """What computing an element costs when all below it is inlined."""
+
+    work: int
+    leaves: frozenset[Node] | None  # None: more than the limit
+    reduces: bool
+
+
+@dataclass(eq=False)
+class Walk:
+    """The state of one backward walk."""
+
+    asked: set[Node]
+    in_place: dict[Node, Node]  # base → the UPDATE that takes its memory
+    in_memory: set[Node] = field(default_factory=set)  # read by a library or a write
+    readers: dict[Node, list[Group]] = field(default_factory=dict)
+    groups: list[Group] = field(default_factory=list)
+    weights: dict[Node, Weight] = field(default_factory=dict)
+    update_groups: dict[Node, Group] = field(default_factory=dict)  # base → group of its write
+
+
+# --- weights ----------------------------------------------------------------------------------
+
+
+def weigh(nodes: Sequence[Node], asked: set[Node]) -> dict[Node, Weight]:
+    """Weights of the pending nodes, which come in record order."""
+    table: dict[Node, Weight] = {}
+    for node in nodes:
+        work, leaves, reduces = node.op.work, frozenset[Node](), node.op.kind is Kind.REDUCTION
+        many = False
+        for child in node.inputs or ():
+            below = table.get(child)
+            if child.op.kind is Kind.VIEW and below is not None:
+                pass  # a view weighs what its operand does
+            elif below is None or child in asked or child.op.kind in (Kind.LIBRARY, Kind.UPDATE):
+                if child.op is ops.scalar:
+                    continue
+                below = Weight(1, frozenset((child,)), False)
+            work += below.work
+            reduces |= below.reduces
+            if below.leaves is None:
+                many = True
+            else:
+                leaves |= below.leaves
+        if node.op.kind is Kind.VIEW:
+            work -= node.op.work
+        many = many or len(leaves) > CHEAP_LEAVES
+        table[node] = Weight(min(work, 10**6), None if many else leaves, reduces)
+    return table
+
+
+def cheap_to_repeat(node: Node, readers: int, weight: Weight) -> bool:
+    """Whether computing a node in each of its readers costs less than storing it."""
+    if weight.reduces or weight.work > CHEAP_WORK or weight.leaves is None:
+        return False
+    read = sum(n.nbytes for n in weight.leaves)
+    return (readers - 1) * read <= (readers + 1) * node.nbytes
+
+
+# --- predicates --------------------------------------------------------------------------------
+
+Predicate = Callable[[Walk, Group, Node], bool]
+
+
+def not_a_kernel(walk: Walk, group: Group, node: Node) -> bool:
+    """Libraries read memory."""
+    return not group.is_kernel
+
+
+def row_differs(walk: Walk, group: Group, node: Node) -> bool:
+    """A reduction joins whole and once: as epilogue, or beside reductions of its extents."""
+    if node.op.kind is not Kind.REDUCTION:
+        return False
+    places = group.loads[node]
+    if len(places) > 1 or not spans(group, node, places[0]) or group.written is not None:
+        return True
+    return bool(group.reduced) and group.reduced != reduced_extents(node)
+
+
+def goes_back(walk: Walk, group: Group, node: Node) -> bool:
+    """A reduction's result is needed again across the axes that it reduced."""
+    return node.op.kind is Kind.REDUCTION and bool(group.reduced) and _feeds_body(group, node)
+
+
+def _feeds_body(group: Group, node: Node) -> bool:
+    kept = len(group.kept)
+    reached = {node}
+    for member in sorted(group.members, key=lambda n: n.seq):
+        if not any(through_view(c, NOWHERE)[0] in reached for c in member.inputs or ()):
+            continue
+        if member.op.kind is Kind.REDUCTION:
+            return True
+        if any(any(p.strides[kept:]) for p in group.members[member]):
+            return True
+        reached.add(member)
+    return False
+
+
+def repeats_across_broadcast(walk: Walk, group: Group, node: Node) -> bool:
+    """One place alone evaluates costly work more often than the node has elements."""
+    if walk.weights[node].work <= BROADCAST_WORK or node.op.kind is Kind.REDUCTION:
+        return False
+    return any(_evaluations(group, p) > node.size for p in group.loads[node])
+
+
+def repeats_at_offsets(walk: Walk, group: Group, node: Node) -> bool:
+    """A stencil over costly work."""
+    places = group.loads[node]
+    if len(places) < 2 or sum(_evaluations(group, p) for p in places) <= node.size:
+        return False
+    return walk.weights[node].work * (len(places) - 1) > CHEAP_WORK
+
+
+def _evaluations(group: Group, place: Place) -> int:
+    inner = any(place.strides[len(group.kept) :])
+    return shapes.size(group.space if inner else group.kept)
+
+
+def too_many_operations(walk: Walk, group: Group, node: Node) -> bool:
+    """Compile time grows faster than the text."""
+    count = sum(len(p) for p in group.members.values())
+    return count + len(group.loads[node]) > MAX_OPERATIONS
+
+
+def too_many_arguments(walk: Walk, group: Group, node: Node) -> bool:
+    """Each array is an argument; operands may add some."""
+    count = sum(len(p) for p in group.loads.values()) + len(group.outputs)
+    return count + len(node.inputs or ()) * len(group.loads[node]) > MAX_ARGUMENTS
+
+
+def runs_after_write(walk: Walk, group: Group, node: Node) -> bool:
+    """The group waits for a write to memory that the node reads in its old version."""
+    for child in node.inputs or ():
+        writer = walk.update_groups.get(through_view(child, NOWHERE)[0])
+        if writer is not None and live(writer) is not group and reaches(writer, group):
+            return True
+    return False
+
+
+def reads_what_it_writes(walk: Walk, group: Group, node: Node) -> bool:
+    """A write reads the memory that it writes at other elements than the one it writes."""
+    if group.written is None:
+        return False
+    base = (group.leader.inputs or (node,))[0]
+    for index in range(len(group.loads[node])):
+        for child, at in operand_places(group, node, group.loads[node][index]) or ():
+            if child is base and at != group.written:
+                return True
+            if base.shared and child.shared and child is not base:
+                return True
+    return False
+
+
+def no_map_tells(walk: Walk, group: Group, node: Node) -> bool:
+    """The operands' elements are no affine map of the space."""
+    if node.op.kind is Kind.REDUCTION:
+        return coordinates(group, node, group.loads[node][0]) is None
+    return any(
+        operand_places(group, node, group.loads[node][i]) is None
+        for i in range(len(group.loads[node]))
+    )
+
+
+PREDICATES: tuple[Predicate, ...] = (
+    not_a_kernel,
+    row_differs,
+    goes_back,
+    repeats_across_broadcast,
+    repeats_at_offsets,
+    too_many_operations,
+    too_many_arguments,
+    runs_after_write,
+    reads_what_it_writes,
+    no_map_tells,
+)
+
+
+def objection(walk: Walk, group: Group, node: Node) -> str | None:
+    """The name of the first predicate that objects to the node's joining the group."""
+    return next((p.__name__ for p in PREDICATES if p(walk, group, node)), None)
