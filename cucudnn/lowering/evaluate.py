@@ -316,9 +316,9 @@ def _evaluate(device: Device, roots: list[Node]) -> None:
     """Evaluate nodes of one device. A finaliser or a signal handler may read arrays in the middle
     of it: then that evaluation writes into copies, and this one looks again at what is pending."""
     book = log(device.name)
-    book.running += 1
     failed: set[Node] = set()
     also: set[Node] = set()
+    book.running += 1  # no call between here and `try`: Python looks for signals after calls
     try:
         while True:
             book.nested = False

@@ -329,6 +329,7 @@ def test_an_interrupt_leaves_buffer_and_graph_agreeing(mode):
             if seen.max() > 1e6:
                 x[...] = 1
     assert lost > 100
+    assert evaluate.log(x.device.name).running == 0
 
 
 @pytest.fixture(autouse=True)
