@@ -15,6 +15,7 @@ import pytest
 import cucudnn as xp
 from cucudnn.array import apply
 from cucudnn.lowering import device as devices
+from cucudnn.lowering import evaluate
 from tests.support import FAILURES, MIB, broken, check, counted, foreign, pending, values
 
 
