@@ -10,11 +10,11 @@ from .cuda_text import (
     coordinates,
     in_order,
     kept_pointers,
-    offset_text,
+    neighbour_text,
     store,
     tree_value,
 )
-from .dialect import Writer, name
+from .dialect import Writer, offset_text
 from .kernel import Kernel
 
 
@@ -159,27 +159,20 @@ def load_columns(w: Writer, kernel: Kernel, reduced: range) -> None:
 def column_lines(w: Writer, kernel: Kernel, reduced: range) -> None:
     """The values of a row's element in the c-th column."""
     last_kept, loaded = kernel.kept - 1, _loaded(kernel)
-    for i in kernel.head + kernel.body:
+
+    def argument(i: int) -> str:
         value = kernel.values[i]
-        c_type = dtypes.value_type(value.dtype)
-        if value.kind == "line":
-            w(dialect.statement(kernel, i))
-        elif value.kind == "argument":
-            text = (
-                dialect.load(value, f"g{value.number}.v[c]")
-                if value.number in loaded
-                else _beside(kernel, i, reduced, last_kept)
-            )
-            w(f"const {c_type} {name(kernel, i)} = {text};")
+        if value.number in loaded:
+            return dialect.load(value, f"g{value.number}.v[c]")
+        return _beside(kernel, i, reduced, last_kept)
+
+    dialect.assign(w, kernel, kernel.head + kernel.body, argument)
     for k, output in enumerate(kernel.outputs):
         if output.inner:
             offset = offset_text(f"b{k}", output.classes, reduced)
-            store(w, kernel, k, f"y{k}[{offset}{_step(f'b{k}', output.classes, last_kept)}]")
-
-
-def _step(prefix: str, classes: str, axis: int) -> str:
-    """How far the c-th neighbour along an axis is, as text."""
-    return {"0": "", "1": " + c"}.get(classes[axis], f" + c * {prefix}_{axis}")
+            store(
+                w, kernel, k, f"y{k}[{offset}{neighbour_text(f'b{k}', output.classes, last_kept)}]"
+            )
 
 
 def _beside(kernel: Kernel, i: int, axes: range, last_kept: int) -> str:
@@ -187,7 +180,7 @@ def _beside(kernel: Kernel, i: int, axes: range, last_kept: int) -> str:
     value = kernel.values[i]
     k = value.number
     argument = kernel.arguments[k]
-    offset = offset_text(f"a{k}", argument.classes, axes) + _step(
+    offset = offset_text(f"a{k}", argument.classes, axes) + neighbour_text(
         f"a{k}", argument.classes, last_kept
     )
     if not argument.memory:
@@ -223,14 +216,9 @@ def column_tail(w: Writer, kernel: Kernel, last_kept: int) -> None:
     for k, r in enumerate(kernel.reductions):
         c_type = dtypes.value_type(r.result)
         w(f"const {c_type} r{k} = {dialect.result_text(r, f'total{k}')};")
-    for i in kernel.head + kernel.tail:
-        value = kernel.values[i]
-        if value.kind == "line":
-            w(dialect.statement(kernel, i))
-        elif value.kind == "argument":
-            c_type = dtypes.value_type(value.dtype)
-            w(f"const {c_type} {name(kernel, i)} = {_beside(kernel, i, range(0), last_kept)};")
+    numbers = kernel.head + kernel.tail
+    dialect.assign(w, kernel, numbers, lambda i: _beside(kernel, i, range(0), last_kept))
     for k, output in enumerate(kernel.outputs):
         if not output.inner:
-            step = _step(f"b{k}", output.classes, last_kept)
+            step = neighbour_text(f"b{k}", output.classes, last_kept)
             store(w, kernel, k, f"y{k}[0{step}]")

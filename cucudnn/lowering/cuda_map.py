@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ..graph import dtypes
 from . import dialect
-from .cuda_text import THREADS, UNROLL, coordinates, lines, offset_text, store
-from .dialect import Writer, name
+from .cuda_text import THREADS, UNROLL, coordinates, lines, neighbour_text, store
+from .dialect import Writer, offset_text
 from .kernel import Kernel
 
 
@@ -69,13 +69,7 @@ def _map_vector(w: Writer, kernel: Kernel) -> None:
             w(f"xp_vector<{dtypes.storage_type(output.dtype)}, {v}> h{k};")
         w("#pragma unroll")
         with w.block(f"for (int c = 0; c < {v}; ++c)"):
-            for i in kernel.body:
-                value = kernel.values[i]
-                c_type = dtypes.value_type(value.dtype)
-                if value.kind == "line":
-                    w(dialect.statement(kernel, i))
-                elif value.kind == "argument":
-                    w(f"const {c_type} {name(kernel, i)} = {_in_group(kernel, i, last)};")
+            dialect.assign(w, kernel, kernel.body, lambda i: _in_group(kernel, i, last))
             for k in range(len(kernel.outputs)):
                 store(w, kernel, k, f"h{k}.v[c]")
         for k, output in enumerate(kernel.outputs):
@@ -106,9 +100,7 @@ def _in_group(kernel: Kernel, i: int, last: int) -> str:
     value = kernel.values[i]
     k = value.number
     argument = kernel.arguments[k]
-    c = argument.classes[last]
     if not argument.memory:
         offset = offset_text(f"a{k}", argument.classes, range(kernel.rank))
-        step = {"0": "", "1": " + c"}.get(c, f" + c * a{k}_{last}")
-        return f"p{k} + {offset}{step}"
-    return dialect.load(value, f"g{k}[u].v[c]" if c == "1" else f"g{k}[u]")
+        return f"p{k} + {offset}{neighbour_text(f'a{k}', argument.classes, last)}"
+    return dialect.load(value, f"g{k}[u].v[c]" if argument.classes[last] == "1" else f"g{k}[u]")

@@ -20,7 +20,7 @@ from .cuda_text import (
     tail,
     tree_value,
 )
-from .dialect import Writer, name
+from .dialect import Writer
 from .kernel import Kernel
 
 
@@ -185,18 +185,14 @@ def _chunk(w: Writer, kernel: Kernel) -> None:
 
 def _element_of_row(w: Writer, kernel: Kernel, reduced: range, loads: list[int]) -> None:
     """The values of an element."""
-    for i in kernel.body:
+
+    def argument(i: int) -> str:
         value = kernel.values[i]
-        c_type = dtypes.value_type(value.dtype)
-        if value.kind == "line":
-            w(dialect.statement(kernel, i))
-        elif value.kind == "argument":
-            text = (
-                dialect.load(value, f"g{value.number}.v[c]")
-                if value.number in loads
-                else element_text(kernel, i, "k", reduced)
-            )
-            w(f"const {c_type} {name(kernel, i)} = {text};")
+        if value.number in loads:
+            return dialect.load(value, f"g{value.number}.v[c]")
+        return element_text(kernel, i, "k", reduced)
+
+    dialect.assign(w, kernel, kernel.body, argument)
     store_inner(w, kernel, reduced)
 
 

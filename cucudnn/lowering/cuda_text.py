@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from ..graph import dtypes
+from ..graph.dtypes import DType
 from . import dialect
-from .dialect import Layout, Writer, name
+from .dialect import Layout, Writer, name, offset_text
 from .kernel import Kernel, Reduction
 
 THREADS = 256
@@ -20,33 +21,9 @@ def combined_type(kernel: Kernel, r: Reduction) -> str:
 
 
 def decode(w: Writer, kernel: Kernel) -> None:
-    layout = Layout.of(kernel)
-    for a in range(kernel.rank):
-        w(f"const idx n{a} = (idx)w[{a}];")
-    for k, argument in enumerate(kernel.arguments):
-        at = layout.argument[k]
-        if argument.memory:
-            c_type = dtypes.storage_type(argument.dtype)
-            w(f"const {c_type}* const p{k} = (const {c_type}*)w[{at}];")
-        else:
-            w(f"const long long p{k} = w[{at}];")
-        _strides(w, f"a{k}", argument.classes, at)
-    for k, output in enumerate(kernel.outputs):
-        at = layout.output[k]
-        c_type = dtypes.storage_type(output.dtype)
-        w(f"{c_type}* const q{k} = ({c_type}*)w[{at}];")
-        _strides(w, f"b{k}", output.classes, at)
-    for k, dtype in enumerate(kernel.scalars):
-        c_type = dtypes.value_type(dtype)
-        text = dialect.scalar_text(dtype, layout.scalar[k])
-        if c_type == "float":
-            # the constant bank would be read again at every use, which costs 6 % of a kernel that
-            # arithmetic bounds; what depends on the thread stays in a register. Adds 0: no thread
-            # has a number of 1,024 or more.
-            text = f"__int_as_float(__float_as_int({text}) ^ (threadIdx.x >> 10))"
-        w(f"const {c_type} s{k} = {text};")
+    dialect.decode(w, kernel, "long long", "idx", _scalar)
     if kernel.few:
-        at = layout.extra
+        at = Layout.of(kernel).extra
         w(f"const int parts = (int)w[{at}];", f"const idx span = (idx)w[{at + 1}];")
         w(f"unsigned* const tickets = (unsigned*)w[{at + 2}];")
         for k, r in enumerate(kernel.reductions):
@@ -57,20 +34,14 @@ def decode(w: Writer, kernel: Kernel) -> None:
         w(f"const idx n = {reduced};")
 
 
-def _strides(w: Writer, prefix: str, classes: str, at: int) -> None:
-    for axis, c in enumerate(classes):
-        if c == "s":
-            w(f"const idx {prefix}_{axis} = (idx)w[{at + 1 + axis}];")
-
-
-def offset_text(prefix: str, classes: str, axes: range) -> str:
-    terms = []
-    for axis in axes:
-        if classes[axis] == "1":
-            terms.append(f"i{axis}")
-        elif classes[axis] == "s":
-            terms.append(f"i{axis} * {prefix}_{axis}")
-    return " + ".join(terms) or "0"
+def _scalar(dtype: DType, at: int) -> str:
+    text = dialect.scalar_text(dtype, at)
+    if dtypes.value_type(dtype) != "float":
+        return text
+    # the constant bank would be read again at every use, which costs 6 % of a kernel that
+    # arithmetic bounds; what depends on the thread stays in a register. Adds 0: no thread
+    # has a number of 1,024 or more.
+    return f"__int_as_float(__float_as_int({text}) ^ (threadIdx.x >> 10))"
 
 
 def coordinates(w: Writer, axes: range, linear: str) -> None:
@@ -97,14 +68,13 @@ def element_text(kernel: Kernel, i: int, pointer: str, axes: range) -> str:
     return dialect.load(value, f"{pointer}{k}[{offset}]")
 
 
+def neighbour_text(prefix: str, classes: str, axis: int) -> str:
+    """How far the c-th neighbour along an axis is, as text."""
+    return {"0": "", "1": " + c"}.get(classes[axis], f" + c * {prefix}_{axis}")
+
+
 def lines(w: Writer, kernel: Kernel, numbers: tuple[int, ...], pointer: str, axes: range) -> None:
-    for i in numbers:
-        value = kernel.values[i]
-        c_type = dtypes.value_type(value.dtype)
-        if value.kind == "argument":
-            w(f"const {c_type} {name(kernel, i)} = {element_text(kernel, i, pointer, axes)};")
-        elif value.kind == "line":
-            w(dialect.statement(kernel, i))
+    dialect.assign(w, kernel, numbers, lambda i: element_text(kernel, i, pointer, axes))
 
 
 def kept_pointers(w: Writer, kernel: Kernel, axes: range) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -154,6 +154,18 @@ def statement(kernel: Kernel, i: int) -> str:
     return f"const {c_type} {name(kernel, i)} = {text};"
 
 
+def assign(
+    w: Writer, kernel: Kernel, numbers: Sequence[int], argument: Callable[[int], str]
+) -> None:
+    """The lines of some values; `argument` gives the text of one that comes from memory."""
+    for i in numbers:
+        value = kernel.values[i]
+        if value.kind == "argument":
+            w(f"const {dtypes.value_type(value.dtype)} {name(kernel, i)} = {argument(i)};")
+        elif value.kind == "line":
+            w(statement(kernel, i))
+
+
 def load(value: Value, element: str) -> str:
     """The value of an element in memory."""
     return f"xp_load({element})" if dtypes.is_half(value.dtype) else element
@@ -169,6 +181,50 @@ def stored(dtype: DType, text: str) -> str:
 def scalar_text(dtype: DType, at: int) -> str:
     """A scalar argument, read from its words."""
     return f"xp_scalar<{dtypes.value_type(dtype)}>(w + {at})"
+
+
+def decode(
+    w: Writer, kernel: Kernel, word: str, index: str, scalar: Callable[[DType, int], str]
+) -> None:
+    """Names for the words: extents n, pointers p and q, their strides a and b, scalars s.
+
+    `word` is the C++ type of a word, `index` the type that indices are computed in, and `scalar`
+    gives the text of a scalar from its dtype and its position.
+    """
+    layout = Layout.of(kernel)
+    cast = "" if index == word else f"({index})"
+
+    def strides(prefix: str, classes: str, at: int) -> None:
+        for axis, c in enumerate(classes):
+            if c == "s":
+                w(f"const {index} {prefix}_{axis} = {cast}w[{at + 1 + axis}];")
+
+    for a in range(kernel.rank):
+        w(f"const {index} n{a} = {cast}w[{a}];")
+    for k, (argument, at) in enumerate(zip(kernel.arguments, layout.argument, strict=True)):
+        if argument.memory:
+            c_type = dtypes.storage_type(argument.dtype)
+            w(f"const {c_type}* const p{k} = (const {c_type}*)w[{at}];")
+        else:
+            w(f"const {word} p{k} = w[{at}];")
+        strides(f"a{k}", argument.classes, at)
+    for k, (output, at) in enumerate(zip(kernel.outputs, layout.output, strict=True)):
+        c_type = dtypes.storage_type(output.dtype)
+        w(f"{c_type}* const q{k} = ({c_type}*)w[{at}];")
+        strides(f"b{k}", output.classes, at)
+    for k, (dtype, at) in enumerate(zip(kernel.scalars, layout.scalar, strict=True)):
+        w(f"const {dtypes.value_type(dtype)} s{k} = {scalar(dtype, at)};")
+
+
+def offset_text(prefix: str, classes: str, axes: range) -> str:
+    """Σ index · stride over some axes, as text."""
+    terms = []
+    for axis in axes:
+        if classes[axis] == "1":
+            terms.append(f"i{axis}")
+        elif classes[axis] == "s":
+            terms.append(f"i{axis} * {prefix}_{axis}")
+    return " + ".join(terms) or "0"
 
 
 def step_text(index: int, reduction: Reduction) -> list[str]:

@@ -12,7 +12,7 @@ from importlib.resources import files
 
 from ..graph import dtypes, ops
 from . import dialect, scalar
-from .dialect import Layout, Writer, name
+from .dialect import Layout, Writer, name, offset_text
 from .kernel import Kernel, Reduction
 
 COLUMNS = 128  # as XP_COLUMNS
@@ -55,43 +55,7 @@ def render(kernel: Kernel) -> str:
 
 
 def _decode(w: Writer, kernel: Kernel) -> None:
-    """Names for the words: extents n, pointers p and q, strides."""
-    layout = Layout.of(kernel)
-    for a in range(kernel.rank):
-        w(f"const int64_t n{a} = w[{a}];")
-    for k, argument in enumerate(kernel.arguments):
-        at = layout.argument[k]
-        if argument.memory:
-            c_type = dtypes.storage_type(argument.dtype)
-            w(f"const {c_type}* const p{k} = (const {c_type}*)w[{at}];")
-        else:
-            w(f"const int64_t p{k} = w[{at}];")
-        _strides(w, f"a{k}", argument.classes, at)
-    for k, output in enumerate(kernel.outputs):
-        at = layout.output[k]
-        c_type = dtypes.storage_type(output.dtype)
-        w(f"{c_type}* const q{k} = ({c_type}*)w[{at}];")
-        _strides(w, f"b{k}", output.classes, at)
-    for k, dtype in enumerate(kernel.scalars):
-        c_type = dtypes.value_type(dtype)
-        w(f"const {c_type} s{k} = {dialect.scalar_text(dtype, layout.scalar[k])};")
-
-
-def _strides(w: Writer, prefix: str, classes: str, at: int) -> None:
-    for axis, c in enumerate(classes):
-        if c == "s":
-            w(f"const int64_t {prefix}_{axis} = w[{at + 1 + axis}];")
-
-
-def _offset(prefix: str, classes: str, axes: range, index: str) -> str:
-    """Σ index · stride over some axes, as text."""
-    terms = []
-    for axis in axes:
-        if classes[axis] == "1":
-            terms.append(f"{index}{axis}")
-        elif classes[axis] == "s":
-            terms.append(f"{index}{axis} * {prefix}_{axis}")
-    return " + ".join(terms) or "0"
+    dialect.decode(w, kernel, "int64_t", "int64_t", dialect.scalar_text)
 
 
 def _element(pointer: str, prefix: str, classes: str, axis: int, index: str) -> str:
@@ -133,7 +97,7 @@ def _advance(w: Writer, axes: range) -> None:
 def _pointers(w: Writer, kernel: Kernel, source: str, target: str, axes: range) -> None:
     """Pointers moved to the index of some axes."""
     for k, argument in enumerate(kernel.arguments):
-        offset = _offset(f"a{k}", argument.classes, axes, "i")
+        offset = offset_text(f"a{k}", argument.classes, axes)
         w(f"const auto {target}{k} = {source}{k} + ({offset});")
 
 
@@ -141,18 +105,16 @@ def _values(
     w: Writer, kernel: Kernel, numbers: tuple[int, ...], pointer: str, axis: int, index: str
 ) -> None:
     """The lines of some values; an argument is read at an index of one axis."""
-    for i in numbers:
+
+    def text(i: int) -> str:
         value = kernel.values[i]
-        if value.kind == "argument":
-            k = value.number
-            argument = kernel.arguments[k]
-            element = _element if argument.memory else _index_value
-            text = element(f"{pointer}{k}", f"a{k}", argument.classes, axis, index)
-            c_type = dtypes.value_type(value.dtype)
-            text = dialect.load(value, text) if argument.memory else text
-            w(f"const {c_type} {name(kernel, i)} = {text};")
-        elif value.kind == "line":
-            w(dialect.statement(kernel, i))
+        k = value.number
+        argument = kernel.arguments[k]
+        element = _element if argument.memory else _index_value
+        at = element(f"{pointer}{k}", f"a{k}", argument.classes, axis, index)
+        return dialect.load(value, at) if argument.memory else at
+
+    dialect.assign(w, kernel, numbers, text)
 
 
 # --- map ------------------------------------------------------------------------------------------
@@ -189,7 +151,7 @@ def _map(w: Writer, kernel: Kernel) -> None:
 
 def _outputs(w: Writer, kernel: Kernel, axes: range) -> None:
     for k, output in enumerate(kernel.outputs):
-        w(f"const auto y{k} = q{k} + ({_offset(f'b{k}', output.classes, axes, 'i')});")
+        w(f"const auto y{k} = q{k} + ({offset_text(f'b{k}', output.classes, axes)});")
 
 
 # --- reductions -----------------------------------------------------------------------------------
@@ -291,7 +253,7 @@ def _fill(w: Writer, kernel: Kernel) -> None:
         _pointers(w, kernel, "k", "x_", reduced)
         for k, output in enumerate(kernel.outputs):
             if output.inner:
-                w(f"const auto z{k} = y{k} + ({_offset(f'b{k}', output.classes, reduced, 'i')});")
+                w(f"const auto z{k} = y{k} + ({offset_text(f'b{k}', output.classes, reduced)});")
         w("#pragma GCC ivdep")
         with w.block("for (int64_t j = 0; j < run; ++j)"):
             _values(w, kernel, kernel.body, "x_", last, "j")
@@ -375,7 +337,7 @@ def _rows_of_columns(w: Writer, kernel: Kernel) -> None:
             _pointers(w, kernel, "k", "x_", reduced)
             for k, output in enumerate(kernel.outputs):
                 if output.inner:
-                    offset = _offset(f"b{k}", output.classes, reduced, "i")
+                    offset = offset_text(f"b{k}", output.classes, reduced)
                     w(f"const auto z{k} = y{k} + ({offset});")
             lane = "0" if kernel.short else "t % XP_LANES"
             with w.block(f"if (t < {1 if kernel.short else 'XP_LANES'})"):
