@@ -410,5 +410,12 @@ def matmul(a: Node, b: Node) -> Node:
     shape = lead + a.shape[-2:-1] * (len(a.shape) > 1) + b.shape[-1:] * (len(b.shape) > 1)
     if a.shape[-1] == 0:
         return full(shape, 0, dtype, a.device)
+    return library(ops.matmul, (cast(a, dtype), cast(b, dtype)), shape, dtype)
+
+
+def library(
+    op: Op, inputs: tuple[Node, ...], shape: Shape, dtype: DType, attrs: tuple[Any, ...] = ()
+) -> Node:
+    """What a library computes from operands of one device, in C order."""
     strides = shapes.c_strides(shape, dtype.itemsize)
-    return Node(ops.matmul, (cast(a, dtype), cast(b, dtype)), shape, dtype, strides, a.device)
+    return Node(op, inputs, shape, dtype, strides, inputs[0].device, attrs)

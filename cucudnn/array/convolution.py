@@ -167,5 +167,4 @@ def conv2d(
 def _node(x: Node, weight: Node, shape: shapes.Shape, attrs: tuple[Any, ...]) -> Node:
     if 0 in weight.shape:  # no channels: a sum of nothing
         return apply.full(shape, 0, x.dtype, x.device)
-    strides = shapes.c_strides(shape, x.dtype.itemsize)
-    return Node(ops.conv2d, (x, weight), shape, x.dtype, strides, x.device, attrs)
+    return apply.library(ops.conv2d, (x, weight), shape, x.dtype, attrs)

@@ -11,9 +11,8 @@ import numpy as np
 from ..errors import DeviceError
 from ..graph import ops, shapes
 from ..graph.node import Node, Storage, base_of
-from ..lowering import device as devices
 from ..lowering import evaluate as evaluation
-from . import apply, unit
+from . import apply, library, unit
 from .apply import recording
 from .ndarray import (
     check_writeable,
@@ -289,7 +288,7 @@ def _host_key(key: Any) -> Any:
     if isinstance(key, list):
         key = np.asarray(_host_list(key)) if key else np.asarray(key, np.int64)
     if type(key) is ndarray:
-        return library_array(key, key.device) if key.device.kind == "cpu" else key._host()
+        return library.native(key, key.device) if key.device.kind == "cpu" else key._host()
     if isinstance(key, np.ndarray) and key.dtype.kind not in "iub":
         raise IndexError("arrays used as indices must be of integer or boolean dtype")
     return key
@@ -301,19 +300,11 @@ def _host_list(key: Any) -> Any:
     return key._host() if type(key) is ndarray else key
 
 
-def library_array(x: ndarray, device: devices.Device) -> Any:
-    """The evaluated elements as an array of the device's library: for reading, at once."""
-    node = node_of(x)
-    evaluation.evaluate([node])
-    base = base_of(node)
-    return device.view(base.data, node, node.attrs[0] if base is not node else 0)
-
-
 def _gather(x: ndarray, key: Any) -> ndarray:
     unit.settle()
     device = x.device
-    with device.lock:
-        found = device.library().gather(library_array(x, device), _host_key(key))
+    with device.lock, device.use():
+        found = device.library().gather(library.native(x, device), _host_key(key))
     parts = key if type(key) is tuple else (key,)
     scalar = not found.shape and not any(part is Ellipsis for part in parts)
     return from_native(found, device, scalar=scalar)
@@ -322,13 +313,13 @@ def _gather(x: ndarray, key: Any) -> ndarray:
 def _scatter(x: ndarray, key: Any, value: Any) -> None:
     unit.settle()
     device = x.device
-    with device.lock:
+    with device.lock, device.use():
         if type(value) is not ndarray:
             value = operand(value, device.name)
-        native = library_array(value, device) if type(value) is ndarray else value
+        native = library.native(value, device) if type(value) is ndarray else value
         fresh = copied(x, "C")
-        device.library().scatter(library_array(fresh, device), _host_key(key), native)
+        device.library().scatter(library.native(fresh, device), _host_key(key), native)
         assign(x, Ellipsis, fresh)
 
 
-__all__ = ["assign", "get", "library_array", "write"]
+__all__ = ["assign", "get", "write"]

@@ -11,14 +11,14 @@ from typing import Any
 
 import cupy
 
-from ..graph import dtypes, shapes
-from ..graph.dtypes import DType
-from ..graph.node import Node
-from ..graph.ops import Op
-from . import compile as cache
-from . import cuda, dialect, render_cuda, scalar
-from .cuda_text import THREADS
-from .dialect import Writer
+from ...graph import dtypes, shapes
+from ...graph.dtypes import DType
+from ...graph.node import Node
+from ...graph.ops import Op
+from .. import compile as cache
+from .. import cuda, dialect, render_cuda, scalar
+from ..cuda_text import THREADS
+from ..dialect import Writer
 
 
 def scan(node: Node, out: Any, x: Any, first: Any = None) -> None:

@@ -1,4 +1,7 @@
-"""Library calls on CUDA. Each writes its result to `out`, on CuPy's current stream."""
+"""Elements at index arrays and masks on CUDA.
+
+NumPy's rules and errors on the host, elements on the GPU.
+"""
 
 from __future__ import annotations
 
@@ -6,49 +9,6 @@ from typing import Any
 
 import cupy
 import numpy as np
-
-from ..graph.node import Node
-from .cuda_scan import scan as scan
-
-
-def matmul(node: Node, out: Any, a: Any, b: Any) -> None:
-    """Matrix product: cuBLAS for floating-point numbers, CuPy's kernel for integers."""
-    if node.dtype.kind == "b":
-        out[...] = cupy.matmul(a.astype(cupy.uint8), b.astype(cupy.uint8)) != 0
-        return
-    cupy.matmul(a, b, out=out)
-
-
-def matmul_half(node: Node, out: Any, a: Any, b: Any) -> None:
-    """Matrix product in float32, rounded once."""
-    out[...] = cupy.matmul(a.astype(cupy.float32), b.astype(cupy.float32)).astype(out.dtype)
-
-
-def conv2d(node: Node, out: Any, x: Any, weight: Any) -> None:
-    """Cross-correlation as a matrix product over patches, group by group."""
-    stride, padding, dilation, groups = node.attrs
-    wide = cupy.float32 if x.dtype.itemsize == 2 else x.dtype
-    (top, bottom), (left, right) = padding
-    padded = cupy.pad(x.astype(wide), ((0, 0), (0, 0), (top, bottom), (left, right)))
-    filters, channels, kh, kw = weight.shape
-    images, _, oh, ow = out.shape
-    each = filters // groups
-    s = padded.strides
-    patches = cupy.lib.stride_tricks.as_strided(
-        padded,
-        (images, padded.shape[1], kh, kw, oh, ow),
-        (*s[:2], s[2] * dilation[0], s[3] * dilation[1], s[2] * stride[0], s[3] * stride[1]),
-    )
-    flat = weight.astype(wide).reshape(groups, each, channels * kh * kw)
-    for group in range(groups):
-        columns = patches[:, group * channels : (group + 1) * channels]
-        columns = columns.reshape(images, channels * kh * kw, oh * ow)
-        product = cupy.matmul(flat[group], columns)
-        target = out[:, group * each : (group + 1) * each]
-        target[...] = product.reshape(images, each, oh, ow).astype(out.dtype)
-
-
-# --- index arrays and masks: NumPy's rules and errors on the host, elements on the GPU ------------
 
 
 def _positions(shape: tuple[int, ...], key: Any) -> np.ndarray[Any, Any]:

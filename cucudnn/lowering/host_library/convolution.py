@@ -1,4 +1,4 @@
-"""Library calls on the CPU: NumPy and its BLAS. Each writes its result to `out`."""
+"""Convolution on the CPU, as matrix products with patches."""
 
 from __future__ import annotations
 
@@ -6,33 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ..graph.node import Node
-from .host_scan import scan as scan
+from ...graph.node import Node
 
 Array = np.ndarray[Any, Any]
-
-
-def matmul(node: Node, out: Array, a: Array, b: Array) -> None:
-    """Matrix product."""
-    np.matmul(a, b, out=out)
-
-
-def matmul_half(node: Node, out: Array, a: Array, b: Array) -> None:
-    """Matrix product in float32, rounded once."""
-    product = np.matmul(a.astype(np.float32), b.astype(np.float32))
-    with np.errstate(over="ignore"):
-        np.copyto(out, product, casting="unsafe")
-
-
-def gather(x: Array, key: Any) -> Array:
-    """The elements at index arrays or masks."""
-    return np.asarray(x[key])
-
-
-def scatter(x: Array, key: Any, value: Any) -> None:
-    """Set the elements at index arrays or masks; of equal places the last wins."""
-    x[key] = value
-
 
 COLUMNS = 1 << 22  # bytes of patches that are made at a time: they stay in the cache
 

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from ..graph import dtypes, shapes
-from ..graph.dtypes import DType
-from ..graph.node import Node
-from ..graph.ops import Op
-from ..settings import current
-from . import compile as cache
-from . import dialect, render_host, scalar, threads, toolchain
-from .dialect import Writer
+from ...graph import dtypes, shapes
+from ...graph.dtypes import DType
+from ...graph.node import Node
+from ...graph.ops import Op
+from ...settings import current
+from .. import compile as cache
+from .. import dialect, render_host, scalar, threads, toolchain
+from ..dialect import Writer
 
 Array = np.ndarray[Any, Any]
 
