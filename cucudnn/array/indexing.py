@@ -12,6 +12,7 @@ from ..errors import DeviceError
 from ..graph import ops, shapes
 from ..graph.node import Node, Storage, base_of
 from ..lowering import evaluate as evaluation
+from ..lowering.log import logs
 from . import apply, library, unit
 from .apply import recording
 from .ndarray import (
@@ -190,7 +191,7 @@ def _becomes(storage: Storage, node: Node) -> None:
     """Give a storage its next version. With the recording lock held."""
     node.line = user_line()
     if not unit.tracing():
-        evaluation.log(node.device).add(storage)  # first: Ctrl-C may come after any call
+        logs[node.device].add(storage)  # first: Ctrl-C may come after any call
     storage.version += 1
     storage.node = node
 

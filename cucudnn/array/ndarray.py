@@ -18,13 +18,14 @@ from ..graph.ops import Op
 from ..graph.shapes import Shape, Strides
 from ..lowering import device as devices
 from ..lowering import evaluate as evaluation
-from ..lowering import memory
+from ..lowering import memory, writes
 from ..lowering.device import Device
+from ..lowering.log import logs
 from ..settings import current
 from . import apply, unit
 from .apply import PyScalar, recording
 
-evaluation.is_recording = recording._is_owned  # type: ignore[attr-defined]
+writes.is_recording = recording._is_owned  # type: ignore[attr-defined]
 
 PACKAGE = __name__.partition(".")[0]
 SMALL = 65536  # bytes that are copied rather than shared or lent
@@ -676,7 +677,7 @@ def wrap(node: Node, *, scalar: bool | None = None) -> ndarray:
     result._scalar = not node.shape if scalar is None else scalar
     node.line = user_line()
     if not unit.state.tracing:
-        evaluation.logs[node.device].add(storage)
+        logs[node.device].add(storage)
     return result
 
 
@@ -789,7 +790,7 @@ def _leaf(array: np.ndarray[Any, Any], device: Device) -> Node:
     source = np.ascontiguousarray(array.transpose(order), dtype=dtype)
     node = Node(ops.leaf, (), array.shape, dtype, strides, device.name)
     store(node, device.upload(source))
-    evaluation.log(device.name).made += node.nbytes
+    logs[device.name].made += node.nbytes
     return node
 
 
@@ -800,7 +801,7 @@ def from_native(array: Any, device: Device, *, scalar: bool = False) -> ndarray:
         array = array.copy()
     node = Node(ops.leaf, (), array.shape, dtype, array.strides, device.name)
     store(node, device.adopt(array))
-    evaluation.log(device.name).made += node.nbytes
+    logs[device.name].made += node.nbytes
     with recording:
         return wrap(node, scalar=scalar)
 

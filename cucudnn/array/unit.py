@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from ..graph.node import Node, pending_closure
 from ..lowering import evaluate as evaluation
 from ..lowering.device import get
+from ..lowering.log import live_pending
 
 
 class ValueRead(BaseException):
@@ -144,6 +145,6 @@ def _run(waiting: list[Node], results: list[Node]) -> None:
 
 def _still_read(waiting: list[Node], results: set[Node]) -> list[Node]:
     devices = dict.fromkeys(n.device for n in waiting)
-    live = [n for d in devices for n in evaluation.live_pending(d) if n not in results]
+    live = [n for d in devices for n in live_pending(d) if n not in results]
     reached = set(pending_closure(live))
     return [n for n in waiting if n in reached]

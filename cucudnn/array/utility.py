@@ -8,6 +8,7 @@ import numpy as np
 
 from ..lowering import device as devices
 from ..lowering import evaluate as evaluation
+from ..lowering import log
 from . import unit
 from .ndarray import as_array, ndarray, node_of, ours
 
@@ -18,14 +19,14 @@ def flush(*arrays: ndarray) -> None:
     if arrays:
         evaluation.evaluate([node_of(ours("flush", x)) for x in arrays])
         return
-    for name in evaluation.active_devices():
+    for name in log.active_devices():
         evaluation.flush(name)
 
 
 def synchronize(device: Any = None) -> None:
     """Evaluate everything that is pending on a device, and wait until it has run."""
     unit.settle()
-    names = evaluation.active_devices() if device is None else (devices.get(device).name,)
+    names = log.active_devices() if device is None else (devices.get(device).name,)
     for name in names:
         evaluation.flush(name)
         devices.get(name).synchronize()

@@ -7,22 +7,21 @@ place.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from operator import itemgetter
-from typing import Any, NamedTuple
-from weakref import ref
+from typing import Any
 
 from ..graph import ops
-from ..graph.node import Node, Storage, base_of, pending_closure, store, tick
+from ..graph.node import Node, Storage, base_of, pending_closure, store
 from ..graph.ops import Kind
 from ..settings import current
 from . import plan as plans
+from . import writes
 from .device import Device, get
+from .log import live_pending, logs, sinks
 from .partition import partition
 from .plan import KernelStep, LibraryStep, Plan, PlanCache, Step
-
-SMALL = 65536  # bytes: copying so much is never worth a thought
+from .writes import SMALL, Writes
 
 _plans: dict[str, PlanCache] = {}
 
@@ -39,224 +38,6 @@ class Statistics:
 
 
 statistics = Statistics()
-
-# True while this thread records, so that what it has made is not in the log yet. Set by the
-# package that records.
-is_recording: Callable[[], bool] = bool
-
-
-# --- what is alive ------------------------------------------------------------------------------
-
-
-class Log:
-    """The storages of a device by weak references, in the order in which they were made or
-    written, each with its number."""
-
-    def __init__(self) -> None:
-        self.entries: list[tuple[int, ref[Storage]]] = []
-        self.prune_at = 1024
-        self.recorded = 0  # since pending nodes were counted
-        self.made = 0  # bytes made since the kept bytes were summed
-        self.running = 0  # evaluations that are under way, one inside the other
-        self.nested = False  # one has run inside of the one that is under way
-
-    def alive(self, since: int = -1) -> list[Storage]:
-        """The storages that are alive and were made or written after a number, newest first."""
-        found: dict[Storage, None] = {}
-        entries = self.entries  # pruning puts another list there
-        for i in range(len(entries) - 1, -1, -1):
-            number, reference = entries[i]
-            if number <= since:
-                break
-            storage = reference()
-            if storage is not None:
-                found[storage] = None
-        return list(found)
-
-    def add(self, storage: Storage) -> None:
-        """Note that a storage was made or written. With the recording lock held."""
-        entries = self.entries
-        entries.append((tick(), ref(storage)))
-        self.recorded += 1
-        if len(entries) > self.prune_at:
-            self._prune()
-
-    def _prune(self) -> None:
-        """Forget what is dead, and all but the last entry of what is alive."""
-        last: dict[Storage, tuple[int, ref[Storage]]] = {}
-        for entry in self.entries:
-            alive = entry[1]()
-            if alive is not None:
-                last[alive] = entry
-        self.entries = sorted(last.values(), key=itemgetter(0))
-        self.prune_at = 2 * len(self.entries) + 1024
-
-
-class _Logs(dict[str, Log]):
-    """The log of each device, by name."""
-
-    def __missing__(self, device: str) -> Log:
-        return self.setdefault(device, Log())
-
-
-logs = _Logs()
-
-
-def log(device: str) -> Log:
-    """The log of a device."""
-    return logs[device]
-
-
-def active_devices() -> tuple[str, ...]:
-    """The devices that arrays have been made on."""
-    return tuple(logs)
-
-
-def live_pending(device: str, since: int = -1) -> list[Node]:
-    """The pending nodes that storages hold, and that were recorded after a number."""
-    return [n for s in log(device).alive(since) if (n := s.node).data is None]
-
-
-def sinks(device: str) -> list[Node]:
-    """The live pending nodes that no other pending node reads."""
-    roots = live_pending(device)
-    read = {base_of(c) for n in pending_closure(roots) for c in n.inputs or ()}
-    return [n for n in roots if n not in read]
-
-
-def flush(device: str, reason: str = "flush") -> None:
-    """Evaluate everything that is pending and alive on a device. A failure is not raised here but
-    where the array that failed is read."""
-    statistics.flush_reason = reason
-    with get(device).lock:  # so that nobody else's evaluation changes the graph meanwhile
-        roots = sinks(device)
-        try:
-            evaluate(roots)
-        except Exception:  # noqa: BLE001
-            for node in roots:
-                with suppress(Exception):  # raised again where it is read
-                    evaluate([node])
-
-
-def keep_budget(device: str) -> None:
-    """Start an evaluation if too much is pending. Called before an operation is recorded, so a
-    statement is never left half done."""
-    book, settings = logs[device], current()
-    if book.recorded < settings.pending_nodes and book.made < SMALL:
-        return
-    with get(device).lock:
-        if book.recorded >= settings.pending_nodes:
-            book.recorded = len(pending_closure(live_pending(device)))
-            if book.recorded >= settings.pending_nodes:
-                flush(device, f"{book.recorded} operations were pending")
-                book.recorded = 0
-        if book.made >= max(settings.pending_bytes // 4, SMALL):
-            book.made = 0
-            kept = _kept_bytes(device)
-            if kept > settings.pending_bytes:
-                flush(device, f"pending operations alone kept {kept} bytes alive")
-
-
-def _kept_bytes(device: str) -> int:
-    """Bytes of memory that only pending nodes keep alive."""
-    owned = {s.node for s in log(device).alive()}
-    nodes = pending_closure(n for n in owned if n.data is None)
-    leaves = {base_of(c) for n in nodes for c in n.inputs or ()}
-    return sum(
-        n.nbytes for n in leaves if n.data is not None and n.op is not ops.scalar and n not in owned
-    )
-
-
-# --- which writes run in place --------------------------------------------------------------------
-
-
-class Writes(NamedTuple):
-    """The writes of a plan: which take their base's memory, and who must be computed before."""
-
-    in_place: dict[Node, Node]
-    first: set[Node]
-
-
-def _decide_writes(
-    device: Device, nodes: Sequence[Node], asked: set[Node], failed: set[Node]
-) -> Writes:
-    """A write takes the memory of the old version if that is ours, is lent to nobody, and nothing
-    that can be reached needs the old version afterwards. Live pending readers are computed
-    before, unless they have failed or together are larger than the old version."""
-    in_place: dict[Node, Node] = {}
-    questions: dict[Node, Node] = {}
-    for node in nodes:
-        if node.op is not ops.update:
-            continue
-        (base, _) = node.inputs or (node, node)
-        if node.shared:
-            in_place[base] = node
-        elif not is_lent(base):
-            questions[base] = node
-    if not questions or log(device.name).running > 1 or is_recording():
-        # A finaliser or a signal handler has come in between: what is under way may be about to
-        # read any of this memory.
-        return Writes(in_place, set())
-    first: set[Node] = set()
-    stored = asked.union(n for n in nodes if n.op.kind is Kind.UPDATE)
-    for base, readers in _outside_readers(device, questions, stored).items():
-        total = sum(n.nbytes for n in readers)
-        if readers & failed or total > max(base.nbytes, SMALL):
-            continue
-        in_place[base] = questions[base]
-        first |= readers
-    return Writes(in_place, first)
-
-
-def is_lent(node: Node) -> bool:
-    """True while a read-only snapshot of the node's memory is alive."""
-    if not node.lent:
-        return False
-    node.lent = [r for r in node.lent if r() is not None]
-    return bool(node.lent)
-
-
-def _outside_readers(
-    device: Device, bases: dict[Node, Node], stored: set[Node]
-) -> dict[Node, set[Node]]:
-    """For each base the live pending arrays that need it, other than through what this evaluation
-    stores. They were recorded after the base, so older ones cost nothing."""
-    readers: dict[Node, set[Node]] = {b: set() for b in bases}
-    needs: dict[Node, frozenset[Node]] = {}
-    since = min(b.seq for b in bases)
-    candidates = [n for n in live_pending(device.name, since) if n not in stored]
-    for node in pending_closure(candidates, since):
-        found: set[Node] = set()
-        for child in node.inputs or ():
-            if child in bases:
-                found.add(child)
-            if child not in stored:
-                found |= needs.get(child, frozenset())
-        needs[node] = frozenset(found)
-    for node in candidates:
-        for base in needs.get(node, ()):
-            readers[base].add(node)
-    return readers
-
-
-def make_exclusive(storage: Storage) -> None:
-    """Evaluate a storage, and see to it that nobody but its handles needs its memory: readers
-    recorded earlier run now, or, where they are too large or it is lent, keep the old memory while
-    the storage gets a copy. With the device's lock and the recording lock held."""
-    node = storage.node
-    evaluate([node])
-    device = get(node.device)
-    readers = _outside_readers(device, {node: node}, set())[node]
-    keep = is_lent(node) or sum(n.nbytes for n in readers) > max(node.nbytes, SMALL)
-    if not keep:
-        try:
-            evaluate(readers)
-        except Exception:  # noqa: BLE001 - it is raised again where they are read
-            keep = True
-    if keep:
-        copy = Node(ops.leaf, (), node.shape, node.dtype, node.strides, node.device)
-        store(copy, device.duplicate(node.data, node))
-        storage.node = copy
 
 
 # --- signature ------------------------------------------------------------------------------------
@@ -315,7 +96,7 @@ def evaluate(nodes: Iterable[Node]) -> None:
 def _evaluate(device: Device, roots: list[Node]) -> None:
     """Evaluate nodes of one device. A finaliser or a signal handler may read arrays in the middle
     of it: then that evaluation writes into copies, and this one looks again at what is pending."""
-    book = log(device.name)
+    book = logs[device.name]
     failed: set[Node] = set()
     also: set[Node] = set()
     book.running += 1  # no call between here and `try`: Python looks for signals after calls
@@ -323,9 +104,9 @@ def _evaluate(device: Device, roots: list[Node]) -> None:
         while True:
             book.nested = False
             try:
-                writes, nodes, asked = settle(device, roots, failed)
+                decided, nodes, asked = settle(device, roots, failed)
                 also = asked.difference(roots)
-                if not nodes or _run_planned(device, nodes, asked, writes.in_place):
+                if not nodes or _run_planned(device, nodes, asked, decided.in_place):
                     return
             except Exception:
                 extra = {n for n in also if n.data is None}
@@ -352,10 +133,10 @@ def settle(
             asked = {n for n in asked if n.data is None}
             continue
         asked |= _needed_again(nodes)
-        writes = _decide_writes(device, nodes, asked, failed)
-        if writes.first <= asked:
-            return writes, nodes, asked
-        asked |= writes.first
+        decided = writes.decide(device, nodes, asked, failed)
+        if decided.first <= asked:
+            return decided, nodes, asked
+        asked |= decided.first
 
 
 def _needed_again(nodes: Sequence[Node]) -> set[Node]:
@@ -384,7 +165,7 @@ def _run_planned(
         found = plans.build(groups, slots, device, in_place)
     kernels = [(s.program, s.launch) for s in found.steps if isinstance(s, KernelStep)]
     device.prepare(kernels)
-    if log(device.name).nested:
+    if logs[device.name].nested:
         return False
     cache.put(signature, found)
     nodes.clear()
@@ -397,7 +178,7 @@ def _run_planned(
 def run(plan: Plan, order: list[Any], device: Device) -> bool:
     """Run the steps. `order` holds the nodes by slot, and lets go of each when it is done with.
     Returns False as soon as another evaluation has come between."""
-    book = log(device.name)
+    book = logs[device.name]
     for step, released in zip(plan.steps, plan.releases, strict=True):
         if book.nested:
             return False
@@ -432,7 +213,7 @@ def _run_kernel(step: KernelStep, order: list[Node], device: Device) -> None:
     ready.run()
     for slot, buffer in zip(step.outputs, outputs, strict=True):
         store(order[slot], buffer)
-        log(device.name).made += buffer.nbytes
+        logs[device.name].made += buffer.nbytes
 
 
 def _run_write(
@@ -509,3 +290,69 @@ def _explain_failure(error: Exception, step: Step, order: list[Node]) -> None:
     note = "while evaluating what was recorded at\n" + "\n".join(lines)
     if lines and note not in getattr(error, "__notes__", ()):
         error.add_note(note)
+
+
+# --- when evaluations start by themselves ---------------------------------------------------------
+
+
+def flush(device: str, reason: str = "flush") -> None:
+    """Evaluate everything that is pending and alive on a device. A failure is not raised here but
+    where the array that failed is read."""
+    statistics.flush_reason = reason
+    with get(device).lock:  # so that nobody else's evaluation changes the graph meanwhile
+        roots = sinks(device)
+        try:
+            evaluate(roots)
+        except Exception:  # noqa: BLE001
+            for node in roots:
+                with suppress(Exception):  # raised again where it is read
+                    evaluate([node])
+
+
+def keep_budget(device: str) -> None:
+    """Start an evaluation if too much is pending. Called before an operation is recorded, so a
+    statement is never left half done."""
+    book, settings = logs[device], current()
+    if book.recorded < settings.pending_nodes and book.made < SMALL:
+        return
+    with get(device).lock:
+        if book.recorded >= settings.pending_nodes:
+            book.recorded = len(pending_closure(live_pending(device)))
+            if book.recorded >= settings.pending_nodes:
+                flush(device, f"{book.recorded} operations were pending")
+                book.recorded = 0
+        if book.made >= max(settings.pending_bytes // 4, SMALL):
+            book.made = 0
+            kept = _kept_bytes(device)
+            if kept > settings.pending_bytes:
+                flush(device, f"pending operations alone kept {kept} bytes alive")
+
+
+def _kept_bytes(device: str) -> int:
+    """Bytes of memory that only pending nodes keep alive."""
+    owned = {s.node for s in logs[device].alive()}
+    nodes = pending_closure(n for n in owned if n.data is None)
+    leaves = {base_of(c) for n in nodes for c in n.inputs or ()}
+    return sum(
+        n.nbytes for n in leaves if n.data is not None and n.op is not ops.scalar and n not in owned
+    )
+
+
+def make_exclusive(storage: Storage) -> None:
+    """Evaluate a storage, and see to it that nobody but its handles needs its memory: readers
+    recorded earlier run now, or, where they are too large or it is lent, keep the old memory while
+    the storage gets a copy. With the device's lock and the recording lock held."""
+    node = storage.node
+    evaluate([node])
+    device = get(node.device)
+    readers = writes.outside_readers(device, {node: node}, set())[node]
+    keep = writes.is_lent(node) or sum(n.nbytes for n in readers) > max(node.nbytes, SMALL)
+    if not keep:
+        try:
+            evaluate(readers)
+        except Exception:  # noqa: BLE001 - it is raised again where they are read
+            keep = True
+    if keep:
+        copy = Node(ops.leaf, (), node.shape, node.dtype, node.strides, node.device)
+        store(copy, device.duplicate(node.data, node))
+        storage.node = copy

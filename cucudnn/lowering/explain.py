@@ -157,8 +157,8 @@ def explain(nodes: Iterable[Node]) -> Explanation:
     for name, wanted in roots.items():
         device = get(name)
         with device.lock, device.use():
-            writes, pending, asked = evaluation.settle(device, wanted, set())
-            groups = partition(pending, asked, writes.in_place)
+            decided, pending, asked = evaluation.settle(device, wanted, set())
+            groups = partition(pending, asked, decided.in_place)
             operations += sum(n.op.kind is not Kind.VIEW for n in pending)
             steps += [_step(g, device) for g in groups if g.leader.op is not ops.empty]
     return Explanation(tuple(steps), tuple(roots), operations, evaluation.statistics.flush_reason)

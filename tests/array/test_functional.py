@@ -15,6 +15,7 @@ from cucudnn.graph import ops
 from cucudnn.graph.node import pending_closure
 from cucudnn.lowering import compile as cache
 from cucudnn.lowering import evaluate, toolchain
+from cucudnn.lowering.log import live_pending
 
 f32 = np.dtype("float32")
 SLOPE = 0.5
@@ -133,14 +134,14 @@ def test_nested_maps_and_functions_of_others():
 def test_nothing_is_evaluated_by_tracing(device):
     x = xp.asarray(numbers(1000)) * 2
     before = evaluate.statistics.operations
-    log = len(evaluate.live_pending(x.device.name))
+    log = len(live_pending(x.device.name))
     for f in (
         lambda v: v if v > 0 else -v, lambda v: math.sin(v), lambda v: float(v) + 1,
         lambda v: abs(v) + int(v), lambda v: v and 1,
     ):  # fmt: skip
         xp.map(f, x)
     assert evaluate.statistics.operations == before
-    assert len(evaluate.live_pending(x.device.name)) == log
+    assert len(live_pending(x.device.name)) == log
     assert not unit.tracing()
 
 

@@ -15,7 +15,7 @@ import pytest
 import cucudnn as xp
 from cucudnn.array import apply
 from cucudnn.lowering import device as devices
-from cucudnn.lowering import evaluate
+from cucudnn.lowering.log import logs
 from tests.support import FAILURES, MIB, broken, check, counted, foreign, pending, values
 
 
@@ -330,7 +330,7 @@ def test_an_interrupt_leaves_buffer_and_graph_agreeing(mode):
             if seen.max() > 1e6:
                 x[...] = 1
     assert lost > 100
-    assert evaluate.log(x.device.name).running == 0
+    assert logs[x.device.name].running == 0
 
 
 @pytest.fixture(autouse=True)

@@ -14,7 +14,7 @@ import pytest
 
 import cucudnn as xp
 from cucudnn.array import indexing, interchange, ndarray, unit
-from cucudnn.lowering import evaluate, partition, predicates
+from cucudnn.lowering import evaluate, log, partition, predicates, writes
 from tests.lockstep import Faults, Machine
 from tests.statements import Writer
 
@@ -178,7 +178,7 @@ def _like_c(shape, strides, itemsize):
     return ndarray.shapes.c_strides(shape, itemsize)
 
 
-def _decide_nothing_failed(device, nodes, asked, failed, decide=evaluate._decide_writes):
+def _decide_nothing_failed(device, nodes, asked, failed, decide=writes.decide):
     return decide(device, nodes, asked, set())
 
 
@@ -193,9 +193,9 @@ def _may_forget(self, since=-1):
 
 
 MUTANTS = {
-    "live readers are not looked for": (evaluate, "_outside_readers", _nobody),
-    "only the newest arrays are looked at": (evaluate.Log, "alive", _may_forget),
-    "a snapshot does not lend": (evaluate, "is_lent", lambda node: False),
+    "live readers are not looked for": (writes, "outside_readers", _nobody),
+    "only the newest arrays are looked at": (log.Log, "alive", _may_forget),
+    "a snapshot does not lend": (writes, "is_lent", lambda node: False),
     "a reader may run after the write": _without("runs_after_write"),
     "readers are not put before the write": (partition, "need", _without_edges),
     "a write may read what it writes": _without("reads_what_it_writes"),
@@ -207,7 +207,7 @@ MUTANTS = {
     "iteration keeps its values": (ndarray, "_Elements", _Stale),
     "read-only views are written": (indexing, "check_writeable", lambda x: None),
     "copies are in C order": (ndarray.shapes, "like_strides", _like_c),
-    "a reader that failed is run again": (evaluate, "_decide_writes", _decide_nothing_failed),
+    "a reader that failed is run again": (writes, "decide", _decide_nothing_failed),
 }  # fmt: skip
 
 
