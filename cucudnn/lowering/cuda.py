@@ -23,7 +23,7 @@ from ..graph.dtypes import DType
 from ..graph.node import Node
 from . import compile as cache
 from . import dialect, render_cuda
-from .device import Device, Program, Ready
+from .device import Call, Device, Program, Ready
 from .kernel import Kernel, Launch
 from .memory import Buffer
 
@@ -81,7 +81,6 @@ class CudaProgram(Program):
         self.kernel = kernel
         self.device = device
         self.function: Any = None
-        self.grids: dict[tuple[int, ...], render_cuda.Grid] = {}
         self._source = ""
 
     def source(self) -> str:
@@ -96,26 +95,39 @@ class CudaProgram(Program):
         """Take the function of a cubin."""
         self.function = load(path)
 
+    def call(self, launch: Launch) -> CudaCall:
+        return CudaCall(self, launch)
+
+
+class CudaCall(Call):
+    """A program on given extents."""
+
+    def __init__(self, program: CudaProgram, launch: Launch) -> None:
+        kernel = program.kernel
+        self.program: CudaProgram = program
+        self.launch = launch
+        self.grid = render_cuda.grid(kernel, launch)
+        self.packing = dialect.Packing(kernel, launch, render_cuda.extra_words(kernel))
+
     def ready(
         self,
-        launch: Launch,
         arguments: Sequence[Buffer],
         outputs: Sequence[Buffer],
         scalars: Sequence[Any],
         in_place: bool,
     ) -> Ready:
-        grid = self.grids.get(launch.extents)
-        if grid is None:
-            grid = self.grids[launch.extents] = render_cuda.grid(self.kernel, launch)
-        words = dialect.words(self.kernel, launch, arguments, outputs, scalars)
+        grid, program = self.grid, self.program
         keep: list[Any] = []
-        if self.kernel.few:
-            words += [grid.parts, grid.span, self.device.tickets(grid.tickets)]
-            for _ in self.kernel.reductions:
-                scratch = self.device.allocate(16 * grid.blocks * self.kernel.columns)
+        extra: list[int] = []
+        if program.kernel.few:
+            device = program.device
+            extra = [grid.parts, grid.span, device.tickets(grid.tickets)]
+            for _ in program.kernel.reductions:
+                scratch = device.allocate(16 * grid.blocks * program.kernel.columns)
                 keep.append(scratch)
-                words.append(scratch.address)
-        return launcher(self.function, grid.blocks, grid.threads, words or [0], keep)
+                extra.append(scratch.address)
+        words = self.packing.words(arguments, outputs, scalars, extra)
+        return launcher(program.function, grid.blocks, grid.threads, words, keep)
 
 
 def load(path: Path) -> Any:
@@ -125,18 +137,17 @@ def load(path: Path) -> Any:
     return module.get_function("kernel")
 
 
-def launcher(function: Any, blocks: int, threads: int, words: list[int], keep: Any) -> Ready:
+def launcher(function: Any, blocks: int, threads: int, words: array[int], keep: Any) -> Ready:
     """A launch on CuPy's current stream; the words go by value as one struct."""
     stream = cupy.cuda.get_current_stream().ptr
-    packed = array("q", words)
     if driver is None:
-        struct = np.frombuffer(packed, dtype=np.dtype((np.void, len(packed) * 8)))[0]
-        return Ready(function, ((blocks,), (threads,), (struct,)), (packed, keep))
-    pointer = array("q", [packed.buffer_info()[0]])
+        struct = np.frombuffer(words, dtype=np.dtype((np.void, len(words) * 8)))[0]
+        return Ready(function, ((blocks,), (threads,), (struct,)), (words, keep))
+    pointer = array("q", [words.buffer_info()[0]])
     return Ready(
         driver.cuLaunchKernel,
         (function.ptr, blocks, 1, 1, threads, 1, 1, 0, stream, pointer.buffer_info()[0], 0),
-        (packed, pointer, keep),
+        (words, pointer, keep),
         _check,
     )
 
@@ -190,9 +201,10 @@ class CudaDevice(Device):
             found = self.programs[kernel] = CudaProgram(kernel, self)
         return found
 
-    def prepare(self, programs: Sequence[tuple[Program, Launch]]) -> None:
+    def prepare(self, calls: Sequence[Call]) -> None:
         missing: dict[CudaProgram, None] = {}
-        for program, _ in programs:
+        for call in calls:
+            program = call.program
             assert isinstance(program, CudaProgram)
             if program.function is None:
                 missing[program] = None

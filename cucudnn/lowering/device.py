@@ -44,16 +44,8 @@ class Program(ABC):
     kernel: Kernel
 
     @abstractmethod
-    def ready(
-        self,
-        launch: Launch,
-        arguments: Sequence[Buffer],
-        outputs: Sequence[Buffer],
-        scalars: Sequence[Any],
-        in_place: bool,
-    ) -> Ready:
-        """Everything up to the launch. In place, the function is one that no signal handler
-        interrupts between its start and its end."""
+    def call(self, launch: Launch) -> Call:
+        """The program on given extents."""
 
     @abstractmethod
     def source(self) -> str:
@@ -62,6 +54,25 @@ class Program(ABC):
     @abstractmethod
     def mode(self, launch: Launch) -> str:
         """How a launch would run now: "compiled" or "interpreted"."""
+
+
+class Call(ABC):
+    """A program on given extents and strides. It holds what does not depend on addresses and
+    scalars, so that the next launch of the same shapes costs little."""
+
+    program: Program
+    launch: Launch
+
+    @abstractmethod
+    def ready(
+        self,
+        arguments: Sequence[Buffer],
+        outputs: Sequence[Buffer],
+        scalars: Sequence[Any],
+        in_place: bool,
+    ) -> Ready:
+        """Everything up to the launch. In place, the function is one that no signal handler
+        interrupts between its start and its end."""
 
 
 class Device(ABC):
@@ -91,8 +102,8 @@ class Device(ABC):
         """The program of a kernel; nothing is compiled yet."""
 
     @abstractmethod
-    def prepare(self, programs: Sequence[tuple[Program, Launch]]) -> None:
-        """Compile what these launches need, side by side."""
+    def prepare(self, calls: Sequence[Call]) -> None:
+        """Compile what these calls need, side by side."""
 
     @abstractmethod
     def upload(self, array: np.ndarray[Any, Any]) -> Buffer:

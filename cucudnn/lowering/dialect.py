@@ -7,8 +7,10 @@ both devices, and a text contains no sizes and no scalar's value.
 
 from __future__ import annotations
 
+import math
 import re
 import struct
+from array import array
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -53,47 +55,78 @@ def scalar_words(dtype: DType) -> int:
     return 2 if dtype == dtypes.complex128 else 1
 
 
-_DOUBLE, _FLOAT = struct.Struct("<d"), struct.Struct("<f")
-_INT64, _UINT32 = struct.Struct("<q"), struct.Struct("<I")
+class Packing:
+    """How the numbers of one launch become its array of words. Made once for a kernel on given
+    extents and strides; then only addresses and scalars are filled in.
 
+    Parameters
+    ----------
+    kernel : Kernel
+    launch : Launch
+    extra : int
+        Words of the template, behind those of the kernel.
+    """
 
-def pack(dtype: DType, value: Any) -> list[int]:
-    """A scalar as 64-bit words."""
-    kind = dtype.kind
-    if dtype == dtypes.float64:
-        return [_INT64.unpack(_DOUBLE.pack(value))[0]]
-    if kind == "f" or dtype == dtypes.bfloat16:
+    __slots__ = ("_addresses", "_complex", "_format", "_numbers", "_scalars")
+
+    def __init__(self, kernel: Kernel, launch: Launch, extra: int = 0) -> None:
+        self._numbers: list[Any] = list(launch.extents)
+        self._addresses: list[tuple[int, int, int]] = []  # operand, position, offset
+        in_memory = [a.memory for a in kernel.arguments] + [True] * len(kernel.outputs)
+        operands = zip(launch.strides, launch.offsets, in_memory, strict=True)
+        for k, (strides, offset, real) in enumerate(operands):
+            if real:
+                self._addresses.append((k, len(self._numbers), offset))
+            # the index itself has no memory: its "address" is where it starts
+            self._numbers += [offset // dtypes.int64.itemsize, *strides]
+        scalars = "".join(scalar_format(d) for d in kernel.scalars)
+        self._format = struct.Struct(f"<{len(self._numbers)}q{scalars}{extra}q")
+        self._scalars = scalars.replace("2f", "ff").replace("2d", "dd").replace("4x", "")
+        self._complex = any(d.kind == "c" for d in kernel.scalars)
+
+    def words(
+        self,
+        arguments: Sequence[Buffer],
+        outputs: Sequence[Buffer],
+        scalars: Sequence[Any],
+        extra: Sequence[int] = (),
+    ) -> array[int]:
+        """The words, as an array of 64-bit integers."""
+        numbers = self._numbers.copy()
+        operands = [*arguments, *outputs]
+        for k, position, offset in self._addresses:
+            numbers[position] = operands[k].address + offset
+        if self._complex:
+            scalars = [p for v in scalars for p in _parts(v)]
         try:
-            return [_UINT32.unpack(_FLOAT.pack(value))[0]]
-        except OverflowError:  # beyond float32: infinity, as NumPy rounds it
-            return [_UINT32.unpack(_FLOAT.pack(np.copysign(np.inf, value)))[0]]
-    if kind == "c":
-        with np.errstate(all="ignore"):
-            raw = np.asarray(value, dtype).tobytes()
-        return list(struct.unpack(f"<{len(raw) // 8}q", raw))
-    number = int(value)
-    return [number - (1 << 64) if number >= 1 << 63 else number]
+            packed = self._format.pack(*numbers, *scalars, *extra)
+        except OverflowError:
+            scalars = list(map(_representable, self._scalars, scalars))
+            packed = self._format.pack(*numbers, *scalars, *extra)
+        return array("q", packed)
 
 
-def words(
-    kernel: Kernel,
-    launch: Launch,
-    arguments: Sequence[Buffer],
-    outputs: Sequence[Buffer],
-    scalars: Sequence[Any],
-) -> list[int]:
-    """The words of a launch, up to the template's own."""
-    result = list(launch.extents)
-    in_memory = [a.memory for a in kernel.arguments] + [True] * len(outputs)
-    for buffer, strides, offset, real in zip(
-        [*arguments, *outputs], launch.strides, launch.offsets, in_memory, strict=True
-    ):
-        # the index itself has no memory: its "address" is where it starts
-        result.append(buffer.address + offset if real else offset // dtypes.int64.itemsize)
-        result += strides
-    for dtype, value in zip(kernel.scalars, scalars, strict=True):
-        result += pack(dtype, value)
-    return result
+def scalar_format(dtype: DType) -> str:
+    """A scalar's 64-bit words, in the letters of `struct`."""
+    if dtype.kind in "fV":
+        return "d" if dtype == dtypes.float64 else "f4x"  # halves are computed in float32
+    if dtype.kind == "c":
+        return "2f" if dtype == dtypes.complex64 else "2d"
+    return "Q" if dtype == dtypes.uint64 else "q"
+
+
+def _parts(value: Any) -> tuple[Any, ...]:
+    return (value.real, value.imag) if isinstance(value, complex) else (value,)
+
+
+def _representable(letter: str, value: Any) -> Any:
+    """The value, but infinity for what is beyond float32, as NumPy rounds it."""
+    if letter == "f":
+        try:
+            struct.pack("<f", value)
+        except OverflowError:
+            return math.copysign(math.inf, value)
+    return value
 
 
 @dataclass(slots=True)

@@ -163,8 +163,7 @@ def _run_planned(
     if found is None:
         groups = partition(nodes, asked, in_place)
         found = plans.build(groups, slots, device, in_place)
-    kernels = [(s.program, s.launch) for s in found.steps if isinstance(s, KernelStep)]
-    device.prepare(kernels)
+    device.prepare(found.calls)
     if logs[device.name].nested:
         return False
     cache.put(signature, found)
@@ -203,13 +202,12 @@ def run(plan: Plan, order: list[Any], device: Device) -> bool:
 def _run_kernel(step: KernelStep, order: list[Node], device: Device) -> None:
     arguments = [order[i].data for i in step.arguments]
     scalars = [order[i].data for i in step.scalars]
-    program, launch = step.program, step.launch
     statistics.launches += 1
     if step.base >= 0:
         _run_write(step, order, device, arguments, scalars)
         return
     outputs = [device.allocate(order[i].nbytes) for i in step.outputs]
-    ready = program.ready(launch, arguments, outputs, scalars, False)
+    ready = step.call.ready(arguments, outputs, scalars, False)
     ready.run()
     for slot, buffer in zip(step.outputs, outputs, strict=True):
         store(order[slot], buffer)
@@ -224,11 +222,11 @@ def _run_write(
     if not step.in_place:
         buffer = device.duplicate(data, old)
         statistics.copied += old.nbytes
-        ready = step.program.ready(step.launch, arguments, [buffer], scalars, False)
+        ready = step.call.ready(arguments, [buffer], scalars, False)
         ready.run()
         store(new, buffer)
         return
-    ready = step.program.ready(step.launch, arguments, [data], scalars, True)
+    ready = step.call.ready(arguments, [data], scalars, True)
     if new.shared:
         new.data, new.inputs = data, ()
         ready.run()

@@ -16,7 +16,7 @@ from ..graph.ops import Op
 from ..settings import current
 from . import compile as cache
 from . import dialect, interpret, memory, render_host, threads, toolchain
-from .device import Device, Program, Ready
+from .device import Call, Device, Program, Ready
 from .kernel import Argument, Kernel, Launch, Output, Value
 from .memory import Buffer
 
@@ -76,62 +76,81 @@ class HostProgram(Program):
             self.finish = toolchain.load(path, "finish")
         self.function = toolchain.load(path, "kernel")
 
+    def call(self, launch: Launch) -> HostCall:
+        return HostCall(self, launch)
+
+
+class HostCall(Call):
+    """A program on given extents."""
+
+    def __init__(self, program: HostProgram, launch: Launch) -> None:
+        kernel = program.kernel
+        self.program: HostProgram = program
+        self.launch = launch
+        self.work = shapes.size(launch.extents) * max(1, kernel.work)
+        self.parts = 1  # of each row
+        self.span = 0  # elements of a part
+        count = shapes.size(launch.extents)
+        self.kept = shapes.size(launch.extents[: kernel.kept])
+        self.units, self.grain = count, GRAIN
+        if kernel.reductions:
+            n, columns, self.units = count // self.kept, 1, self.kept
+            if kernel.column:
+                last = launch.extents[kernel.kept - 1]
+                columns = min(last, render_host.COLUMNS)
+                self.units = self.kept // last * -(-last // render_host.COLUMNS)
+            self.grain = max(1, GRAIN // (n * columns))
+            if kernel.few:
+                self.span = _span(n, columns)
+                self.parts = -(-n // self.span)
+        extra = 2 + len(kernel.reductions) if kernel.few else 0
+        self.packing = dialect.Packing(kernel, launch, extra)
+
     def ready(
         self,
-        launch: Launch,
         arguments: Sequence[Buffer],
         outputs: Sequence[Buffer],
         scalars: Sequence[Any],
         in_place: bool,
     ) -> Ready:
-        if self.function and current().compile != "never":
-            return self.compiled(launch, arguments, outputs, scalars)
-        self.done += shapes.size(launch.extents) * max(1, self.kernel.work)
-        return self._interpreted(launch, arguments, outputs, scalars, in_place)
+        program = self.program
+        if program.function and current().compile != "never":
+            return self.compiled(arguments, outputs, scalars)
+        program.done += self.work
+        return self._interpreted(arguments, outputs, scalars, in_place)
 
     def compiled(
         self,
-        launch: Launch,
         arguments: Sequence[Buffer],
         outputs: Sequence[Buffer],
         scalars: Sequence[Any],
     ) -> Ready:
-        kernel = self.kernel
-        words = dialect.words(kernel, launch, arguments, outputs, scalars)
-        count = shapes.size(launch.extents)
-        if not kernel.reductions:
-            return _call(self.function, words, count, GRAIN)
-        kept = shapes.size(launch.extents[: kernel.kept])
-        n = count // kept
-        units, columns = kept, 1
-        if kernel.column:
-            last = launch.extents[kernel.kept - 1]
-            columns = min(last, render_host.COLUMNS)
-            units = kept // last * -(-last // render_host.COLUMNS)
-        grain = max(1, GRAIN // (n * columns))
+        """A call of the machine code."""
+        program, kernel = self.program, self.program.kernel
         if not kernel.few:
-            return _call(self.function, words, units, grain)
-        span = _span(n, columns)
-        parts = -(-n // span)
-        words += [parts, span]
-        if parts == 1:
-            words += [0] * len(kernel.reductions)
-            return _call(self.function, words, units, grain)
-        scratch = [memory.allocate(kept * parts * 16) for _ in kernel.reductions]
-        words += [b.address for b in scratch]
-        first = _call(self.function, words, units * parts, 1)
-        second = _call(self.finish, words, kept, GRAIN)
+            words = self.packing.words(arguments, outputs, scalars)
+            return _call(program.function, words, self.units, self.grain)
+        extra = [self.parts, self.span]
+        if self.parts == 1:
+            extra += [0] * len(kernel.reductions)
+            words = self.packing.words(arguments, outputs, scalars, extra)
+            return _call(program.function, words, self.units, self.grain)
+        scratch = [memory.allocate(self.kept * self.parts * 16) for _ in kernel.reductions]
+        extra += [b.address for b in scratch]
+        words = self.packing.words(arguments, outputs, scalars, extra)
+        first = _call(program.function, words, self.units * self.parts, 1)
+        second = _call(program.finish, words, self.kept, GRAIN)
         return Ready(_both, (first, second), scratch)
 
     def _interpreted(
         self,
-        launch: Launch,
         arguments: Sequence[Buffer],
         outputs: Sequence[Buffer],
         scalars: Sequence[Any],
         in_place: bool,
     ) -> Ready:
-        kernel, extents = self.kernel, launch.extents
+        kernel, launch = self.program.kernel, self.launch
+        extents = launch.extents
         count = len(arguments)
         views = [
             _view(buffer, a.dtype, extents, s, offset, a.memory)
@@ -180,10 +199,9 @@ def _span(n: int, columns: int) -> int:
     return span
 
 
-def _call(function: int, words: list[int], count: int, grain: int) -> Ready:
-    packed = array("q", words)
-    address, _ = packed.buffer_info()
-    return Ready(threads.entry(count, grain), (function, address, count, grain), packed)
+def _call(function: int, words: array[int], count: int, grain: int) -> Ready:
+    address, _ = words.buffer_info()
+    return Ready(threads.entry(count, grain), (function, address, count, grain), words)
 
 
 def _view(
@@ -223,8 +241,8 @@ def elementary(op: Op, dtype: DType, operands: Sequence[Any]) -> Any:
         unit = tuple((1,) for _ in range(len(flat) + 1))
         launch = Launch((n,), unit, (0,) * (len(flat) + 1))
         buffers = [memory.from_numpy(x) for x in flat]
-        call = program.compiled(launch, buffers, [memory.from_numpy(result)], ())
-        call.run()
+        call = program.call(launch)
+        call.compiled(buffers, [memory.from_numpy(result)], ()).run()
     return result
 
 
@@ -284,11 +302,12 @@ class HostDevice(Device):
             found = self.programs[kernel] = HostProgram(kernel)
         return found
 
-    def prepare(self, programs: Sequence[tuple[Program, Launch]]) -> None:
+    def prepare(self, calls: Sequence[Call]) -> None:
         missing: dict[HostProgram, None] = {}
-        for program, launch in programs:
+        for call in calls:
+            program = call.program
             assert isinstance(program, HostProgram)
-            if not program.loaded() and program.wants_compile(launch):
+            if not program.function and not program.loaded() and program.wants_compile(call.launch):
                 missing[program] = None
         host = toolchain.host_toolchain() if missing else None
         if host is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from ..graph import ops
@@ -12,9 +12,9 @@ from ..graph.node import Node
 from ..graph.ops import Kind
 from . import kernel as kernels
 from . import library
-from .device import Device, Program
+from .device import Call, Device
 from .group import Group
-from .kernel import Kernel, Launch
+from .kernel import Kernel
 
 Slots = tuple[int, ...]
 
@@ -36,8 +36,7 @@ class Step:
 class KernelStep(Step):
     """Launch a kernel."""
 
-    program: Program = None  # type: ignore[assignment]
-    launch: Launch = None  # type: ignore[assignment]
+    call: Call = None  # type: ignore[assignment]
     arguments: Slots = ()
     scalars: Slots = ()
     base: int = -1  # of a write: the old version
@@ -45,7 +44,7 @@ class KernelStep(Step):
 
     @property
     def kernel(self) -> Kernel:
-        return self.program.kernel
+        return self.call.program.kernel
 
     def used(self) -> Slots:
         base = (self.base,) if self.base >= 0 else ()
@@ -73,7 +72,8 @@ class Plan:
     """Steps in order, and for each the slots whose nodes nobody needs afterwards."""
 
     steps: list[Step]
-    releases: list[Slots] = field(default_factory=list)
+    releases: list[Slots]
+    calls: list[Call]  # of the steps that launch kernels
 
 
 def build(
@@ -96,7 +96,8 @@ def build(
             )
         else:
             steps.append(_kernel_step(group, slots, device, in_place))
-    return Plan(steps, _releases(steps, len(slots)))
+    calls = [s.call for s in steps if isinstance(s, KernelStep)]
+    return Plan(steps, _releases(steps, len(slots)), calls)
 
 
 def _releases(steps: Sequence[Step], count: int) -> list[Slots]:
@@ -124,8 +125,7 @@ def _kernel_step(
         outputs=tuple(slots[n] for n in bound.outputs),
         nodes=tuple(slots[n] for n in bound.nodes),
         inside=tuple(slots[n] for n in bound.nodes if n not in bound.outputs and _is_worth(n)),
-        program=device.program(bound.kernel),
-        launch=bound.launch,
+        call=device.program(bound.kernel).call(bound.launch),
         arguments=tuple(slots[n] for n in bound.arguments),
         scalars=tuple(slots[n] for n in bound.scalars),
         base=base,

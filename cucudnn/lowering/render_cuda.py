@@ -84,10 +84,10 @@ _TEMPLATES = {"map": map_text, "row": row_text, "column": column_text}
 
 
 def _word_count(kernel: Kernel) -> int:
-    return max(1, Layout.of(kernel).extra + _extra_words(kernel))
+    return max(1, Layout.of(kernel).extra + extra_words(kernel))
 
 
-def _extra_words(kernel: Kernel) -> int:
+def extra_words(kernel: Kernel) -> int:
     """parts, span, the counters' address, and the address of each reduction's partial results."""
     return 3 + len(kernel.reductions) if kernel.few else 0
 

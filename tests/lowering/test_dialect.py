@@ -19,6 +19,7 @@ from cucudnn.lowering import dialect, evaluate, render_cuda, render_host
 from cucudnn.lowering import kernel as kernels
 from cucudnn.lowering.device import get
 from cucudnn.lowering.kernel import Bound
+from cucudnn.lowering.memory import Buffer
 from cucudnn.lowering.partition import partition
 from tests import programs
 
@@ -101,15 +102,25 @@ def test_layout_counts_two_words_for_complex_scalars() -> None:
 
 @pytest.mark.parametrize(
     ("dtype", "value"),
-    [(dtypes.int8, -3), (dtypes.uint64, 2**64 - 1), (dtypes.float32, 0.1), (dtypes.float64, -0.0),
-     (dtypes.bool_, True), (dtypes.complex64, 1 - 2j), (dtypes.complex128, 1j),
-     (dtypes.float16, 0.1)],
+    [(np.int8, -3), (np.uint64, 2**64 - 1), (np.float32, 0.1), (np.float64, -0.0), (np.bool_, True),
+     (np.complex64, 1 - 2j), (np.complex128, 1j), (np.float16, 0.25), (np.float32, -1e39),
+     (np.complex64, 1e39 + 1j)],
 )  # fmt: skip
 def test_packed_scalars_hold_the_value(dtype: Any, value: Any) -> None:
-    raw = np.array(dialect.pack(dtype, value), dtype=np.int64)
-    held = dtypes.computed(dtype)
-    found = raw.view(held if held.itemsize <= 8 else held)[0]
-    assert found == np.asarray(value, held)
+    x = array(8, dtype=dtype)
+    (bound,) = bounds(xp.where(x == x, value, x) if dtype is np.bool_ else x + value, kind="cpu")
+    arguments = [n.data for n in bound.arguments]
+    outputs = [Buffer(1 << 20, 64)]
+    packing = dialect.Packing(bound.kernel, bound.launch, 2)
+    words = packing.words(arguments, outputs, [n.data for n in bound.scalars], (-1, 7))
+    layout = dialect.Layout.of(bound.kernel)
+    assert words[layout.argument[0]] == arguments[0].address
+    assert words[layout.output[0]] == outputs[0].address
+    assert list(words[layout.extra :]) == [-1, 7]
+    held = {np.int8: np.int64, np.bool_: np.int64, np.float16: np.float32}.get(dtype, dtype)
+    raw = np.array(words[layout.scalar[-1] : layout.extra], np.int64)
+    with np.errstate(over="ignore"):
+        assert raw.view(held)[0] == np.asarray(value).astype(held)
 
 
 @pytest.fixture(scope="module")

@@ -6,6 +6,7 @@ a block its warps in order; the chunk's last prefix is carried on to the next ch
 
 from __future__ import annotations
 
+from array import array
 from functools import lru_cache
 from typing import Any
 
@@ -27,11 +28,11 @@ def scan(node: Node, out: Any, x: Any, first: Any = None) -> None:
     step, axis = node.attrs
     x, out = cupy.moveaxis(x, axis, -1), cupy.moveaxis(out, axis, -1)
     size, outer = x.dtype.itemsize, x.shape[:-1]
-    words = [
+    words = array("q", [
         x.shape[-1], x.strides[-1] // size, out.strides[-1] // size, len(outer), x.data.ptr,
         out.data.ptr, 0 if first is None else first.data.ptr, *outer,
         *(s // size for s in x.strides[:-1]), *(s // size for s in out.strides[:-1]),
-    ]  # fmt: skip
+    ])  # fmt: skip
     function = _function(step, node.dtype, len(outer), x.device.id)
     cuda.launcher(function, shapes.size(outer), THREADS, words, (x, out, first)).run()
 

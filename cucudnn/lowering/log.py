@@ -1,0 +1,79 @@
+"""What is alive: the storages of each device, in record order."""
+
+from __future__ import annotations
+
+from operator import itemgetter
+from weakref import ref
+
+from ..graph.node import Node, Storage, base_of, pending_closure, tick
+
+
+class Log:
+    """The storages of a device by weak references, in the order in which they were made or
+    written, each with its number."""
+
+    def __init__(self) -> None:
+        self.entries: list[tuple[int, ref[Storage]]] = []
+        self.prune_at = 1024
+        self.recorded = 0  # since pending nodes were counted
+        self.made = 0  # bytes made since the kept bytes were summed
+        self.running = 0  # evaluations that are under way, one inside the other
+        self.nested = False  # one has run inside of the one that is under way
+
+    def alive(self, since: int = -1) -> list[Storage]:
+        """The storages that are alive and were made or written after a number, newest first."""
+        found: dict[Storage, None] = {}
+        entries = self.entries  # pruning puts another list there
+        for i in range(len(entries) - 1, -1, -1):
+            number, reference = entries[i]
+            if number <= since:
+                break
+            storage = reference()
+            if storage is not None:
+                found[storage] = None
+        return list(found)
+
+    def add(self, storage: Storage) -> None:
+        """Note that a storage was made or written. With the recording lock held."""
+        entries = self.entries
+        entries.append((tick(), ref(storage)))
+        self.recorded += 1
+        if len(entries) > self.prune_at:
+            self.prune()
+
+    def prune(self) -> None:
+        """Forget what is dead, and all but the last entry of what is alive."""
+        last: dict[Storage, tuple[int, ref[Storage]]] = {}
+        for entry in self.entries:
+            alive = entry[1]()
+            if alive is not None:
+                last[alive] = entry
+        self.entries = sorted(last.values(), key=itemgetter(0))
+        self.prune_at = 2 * len(self.entries) + 1024
+
+
+class _Logs(dict[str, Log]):
+    """The log of each device, by name."""
+
+    def __missing__(self, device: str) -> Log:
+        return self.setdefault(device, Log())
+
+
+logs = _Logs()
+
+
+def active_devices() -> tuple[str, ...]:
+    """The devices that arrays have been made on."""
+    return tuple(logs)
+
+
+def live_pending(device: str, since: int = -1) -> list[Node]:
+    """The pending nodes that storages hold, and that were recorded after a number."""
+    return [n for s in logs[device].alive(since) if (n := s.node).data is None]
+
+
+def sinks(device: str) -> list[Node]:
+    """The live pending nodes that no other pending node reads."""
+    roots = live_pending(device)
+    read = {base_of(c) for n in pending_closure(roots) for c in n.inputs or ()}
+    return [n for n in roots if n not in read]
