@@ -7,7 +7,7 @@ operand has one dtype and one shape, or is a Python scalar.
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,7 +39,35 @@ class _Recipe(NamedTuple):
 
 
 _recipes: dict[Any, _Recipe] = {}
-_scalar_layouts: dict[int, int] = {}  # by number of the dtype
+
+
+def unary(op: Op, a: Node) -> Node:
+    """`elementwise` of one array: the usual case, for speed."""
+    recipe = _recipes.get((op, a.layout))
+    if recipe is None or not recipe.plain:
+        return elementwise(op, a)
+    _, _, shape, dtype, strides, layout, _ = recipe
+    return Node(op, (a,), shape, dtype, strides, a.device, (), None, None, layout)
+
+
+def binary(op: Op, a: Item, b: Item) -> Node:
+    """`elementwise` of two operands, one at least an array: the usual case, for speed."""
+    recipe = _recipes.get(
+        (op, a.layout if type(a) is Node else type(a), b.layout if type(b) is Node else type(b))
+    )
+    if recipe is None or not recipe.plain:
+        return elementwise(op, a, b)
+    casts, _, shape, dtype, strides, layout, _ = recipe
+    if type(a) is not Node:
+        device = b.device  # type: ignore[union-attr]
+        a = constant(a, casts[0])  # type: ignore[arg-type]
+    else:
+        device = a.device
+        if type(b) is not Node:
+            b = constant(b, casts[1])  # type: ignore[arg-type]
+        elif b.device != device:
+            return elementwise(op, a, b)
+    return Node(op, (a, b), shape, dtype, strides, device, (), None, None, layout)  # type: ignore[arg-type]
 
 
 def elementwise(op: Op, *operands: Item, dtype: DType | None = None) -> Node:
@@ -59,16 +87,14 @@ def elementwise(op: Op, *operands: Item, dtype: DType | None = None) -> Node:
     ValueError
         If the shapes do not broadcast, or the devices differ.
     """
-    key = _key(op, operands, dtype)
+    key: tuple[Any, ...] = (op, *(n.layout if type(n) is Node else type(n) for n in operands))
+    if dtype is not None:
+        key = (dtype, *key)
     recipe = _recipes.get(key)
     if recipe is None:
         recipe = _recipes[key] = _recipe(op, operands, dtype)
         if len(_recipes) > 20_000:
             _recipes.clear()
-    elif recipe.plain:  # the usual case, for speed
-        node = _plainly(op, operands, recipe)
-        if node is not None:
-            return node
     inputs = []
     device = ""
     for operand, to, strides in zip(operands, recipe.casts, recipe.broadcasts, strict=True):
@@ -89,39 +115,6 @@ def elementwise(op: Op, *operands: Item, dtype: DType | None = None) -> Node:
             operand = reinterpret(operand, 0, recipe.shape, strides)
         inputs.append(operand)
     return Node(op, tuple(inputs), recipe.shape, recipe.dtype, recipe.strides, device)
-
-
-def _plainly(op: Op, operands: tuple[Item, ...], recipe: _Recipe) -> Node | None:
-    """The node of operands that need no cast and no broadcast; None where that is not all."""
-    a = operands[0]
-    if type(a) is not Node:
-        return None
-    if len(operands) == 1:
-        inputs: tuple[Node, ...] = (a,)
-    elif len(operands) == 2:
-        b = operands[1]
-        if type(b) is not Node:
-            b = constant(b, recipe.casts[1])  # type: ignore[arg-type]
-        elif b.device and a.device != b.device:
-            return None
-        inputs = (a, b)
-    else:
-        return None
-    return Node(
-        op, inputs, recipe.shape, recipe.dtype, recipe.strides, a.device, layout=recipe.layout
-    )
-
-
-def _key(op: Op, operands: tuple[Item, ...], dtype: DType | None) -> tuple[Any, ...]:
-    if len(operands) == 2:
-        a, b = operands
-        return (
-            op,
-            a.layout if type(a) is Node else type(a),
-            b.layout if type(b) is Node else type(b),
-            dtype,
-        )
-    return (op, *(n.layout if type(n) is Node else type(n) for n in operands), dtype)
 
 
 def _recipe(op: Op, operands: Sequence[Item], dtype: DType | None) -> _Recipe:
@@ -178,6 +171,16 @@ def _resolve(op: Op, kinds: tuple[Operand, ...]) -> tuple[DType, ...]:
         raise TypeError(f"{op.name}: expected a {op.accepts} dtype, got {got}") from None
 
 
+class _Weak(NamedTuple):
+    """How Python scalars become operands of a dtype."""
+
+    convert: Callable[[Any], Any]
+    layout: int
+
+
+_weak: dict[int, _Weak] = {}  # by number of the dtype
+
+
 def constant(value: PyScalar, dtype: DType) -> Node:
     """A Python scalar as an operand of a dtype.
 
@@ -186,22 +189,19 @@ def constant(value: PyScalar, dtype: DType) -> Node:
     OverflowError
         If an integer does not fit.
     """
-    kind = dtype.kind
-    if kind == "f" and dtype.itemsize > 2:
-        value = float(value)  # type: ignore[arg-type]
-    elif kind in "iu":
-        value = dtype.type(value)
-    elif kind == "b":
-        value = bool(value)
-    elif kind == "c":
-        value = complex(value)
-    else:
+    convert, layout = _weak.get(dtype.num) or _weak_of(dtype)
+    return Node(ops.scalar, (), (), dtype, (), "", (), convert(value), None, layout)
+
+
+def _weak_of(dtype: DType) -> _Weak:
+    def half(value: float) -> Any:
         with np.errstate(all="ignore"):
-            value = dtype.type(float(value))  # type: ignore[arg-type]
-    layout = _scalar_layouts.get(dtype.num)
-    if layout is None:
-        layout = _scalar_layouts[dtype.num] = layout_number(dtype, (), ())
-    return Node(ops.scalar, (), (), dtype, (), "", (), value, None, layout)
+            return dtype.type(float(value))
+
+    converts: dict[str, Callable[[Any], Any]] = {"b": bool, "f": float, "c": complex}
+    convert = half if dtypes.is_half(dtype) else converts.get(dtype.kind, dtype.type)
+    found = _weak[dtype.num] = _Weak(convert, layout_number(dtype, (), ()))
+    return found
 
 
 def constant_of(value: PyScalar, dtype: DType) -> PyScalar:
@@ -323,6 +323,20 @@ def reshaped_strides(shape: Shape, strides: Strides, new: Shape, itemsize: int) 
     return tuple(result)
 
 
+class _Reduced(NamedTuple):
+    """What a reduction gives over given axes of an operand of given dtype, shape and strides."""
+
+    wanted: DType  # of the operand
+    shape: Shape
+    dtype: DType
+    strides: Strides
+    layout: int
+    terms: int  # elements of a row
+
+
+_reduced: dict[Any, _Reduced] = {}
+
+
 def reduce(
     op: Op, node: Node, axes: tuple[int, ...], keepdims: bool, dtype: DType | None = None
 ) -> Node:
@@ -333,29 +347,50 @@ def reduce(
     ValueError
         If there is nothing to reduce and the op has no value for that.
     """
-    (wanted, result) = _resolve(op, (node.dtype,))
-    if dtype is not None:
-        wanted = result = dtype
-    node = cast(node, wanted)
-    shape = shapes.reduced(node.shape, axes, keepdims)
-    count = shapes.size(tuple(node.shape[a] for a in axes))
-    if count == 0 and op.name in ("max", "min", "argmax", "argmin"):
-        raise ValueError(f"{op.name}: an empty array has no such element")
-    kept = tuple(0 if a in axes else s for a, s in enumerate(node.strides))
-    if not keepdims:
-        kept = tuple(s for a, s in enumerate(kept) if a not in axes)
-    positions = op.name in ("argmax", "argmin")  # NumPy's are in row-major order
-    if positions and count == 1:
-        return full(shape, 0, result, node.device)
-    strides = shapes.k_strides(shape, [] if positions else [kept], result.itemsize)
-    if count == 0 and shapes.size(shape):
+    key = (op, node.layout, axes, keepdims, dtype)
+    found = _reduced.get(key)
+    if found is None:
+        found = _reduced[key] = _reduction(op, node, axes, keepdims, dtype)
+        if len(_reduced) > 20_000:
+            _reduced.clear()
+    wanted, shape, result, strides, layout, terms = found
+    if terms > 1 or 0 in shape:
+        node = cast(node, wanted)
+        attrs = (axes, keepdims)
+        return Node(op, (node,), shape, result, strides, node.device, attrs, None, None, layout)
+    if terms == 0:
         assert op.identity is not None
         empty_result = full(shape, op.identity(result), result, node.device, zero=True)
         empty_result.relay(strides)
         return empty_result
-    if count == 1:
-        return cast(copy(reshape(node, shape), strides), result)
-    return Node(op, (node,), shape, result, strides, node.device, (axes, keepdims))
+    if _gives_position(op):
+        return full(shape, 0, result, node.device)
+    return cast(copy(reshape(cast(node, wanted), shape), strides), result)
+
+
+def _gives_position(op: Op) -> bool:
+    return op is ops.argmax or op is ops.argmin
+
+
+def _reduction(
+    op: Op, node: Node, axes: tuple[int, ...], keepdims: bool, dtype: DType | None
+) -> _Reduced:
+    (wanted, result) = _resolve(op, (node.dtype,))
+    if dtype is not None:
+        wanted = result = dtype
+    shape = shapes.reduced(node.shape, axes, keepdims)
+    count = shapes.size(tuple(node.shape[a] for a in axes))
+    if count == 0 and op.name in ("max", "min", "argmax", "argmin"):
+        raise ValueError(f"{op.name}: an empty array has no such element")
+    laid = node.strides
+    if node.dtype != wanted:  # those of the cast operand
+        laid = shapes.k_strides(node.shape, [laid], wanted.itemsize)
+    kept = tuple(0 if a in axes else s for a, s in enumerate(laid))
+    if not keepdims:
+        kept = tuple(s for a, s in enumerate(kept) if a not in axes)
+    # NumPy's positions are in row-major order
+    strides = shapes.k_strides(shape, [] if _gives_position(op) else [kept], result.itemsize)
+    return _Reduced(wanted, shape, result, strides, layout_number(result, shape, strides), count)
 
 
 def full(shape: Shape, value: Any, dtype: DType, device: str, *, zero: bool = False) -> Node:

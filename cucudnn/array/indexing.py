@@ -13,6 +13,7 @@ from ..graph import ops, shapes
 from ..graph.node import Node, Storage, base_of
 from ..lowering import evaluate as evaluation
 from ..lowering.log import logs
+from ..settings import current
 from . import apply, library, unit
 from .apply import recording
 from .ndarray import (
@@ -143,7 +144,7 @@ def write(x: ndarray, value: Callable[..., Node], other: Any) -> None:
     `value(shown, other)` gives the new elements from what the handle shows now, as a node of its
     dtype whose shape broadcasts to its shape, or a scalar.
     """
-    evaluation.keep_budget(x._storage.node.device)
+    evaluation.keep_budget(x._storage.node.device, current())
     other = plain(other)
     if shows_other_bytes(x):
         _write_bytes(x, value, other)

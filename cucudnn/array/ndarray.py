@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from types import CodeType, FrameType, ModuleType
 from typing import Any, SupportsIndex
+from weakref import ref
 
 import numpy as np
 
 from ..graph import dtypes, ops, shapes
 from ..graph.dtypes import DType
-from ..graph.node import Node, Storage, base_of, pending_closure, store
+from ..graph.node import Node, Storage, base_of, pending_closure, store, tick
 from ..graph.ops import Op
 from ..graph.shapes import Shape, Strides
 from ..lowering import device as devices
@@ -666,7 +667,7 @@ def part_of_complex(dtype: DType, g: Any) -> bool:
     return dtypes.real_of(dtype) == g.dtype != dtype and all(s % size == 0 for s in g.strides)
 
 
-def wrap(node: Node, *, scalar: bool | None = None) -> ndarray:
+def wrap(node: Node, scalar: bool | None = None) -> ndarray:
     """A handle on a new storage. By default a 0-d result is marked scalar, as NumPy's is one."""
     if node.op is ops.view:
         node = apply.copy(node)  # a storage never holds a view of what another node owns
@@ -677,7 +678,12 @@ def wrap(node: Node, *, scalar: bool | None = None) -> ndarray:
     result._scalar = not node.shape if scalar is None else scalar
     node.line = user_line()
     if not unit.state.tracing:
-        logs[node.device].add(storage)
+        book = logs[node.device]
+        book.recorded += 1
+        entries = book.entries
+        entries.append((tick(), ref(storage)))
+        if len(entries) > book.prune_at:
+            book.prune()
     return result
 
 
@@ -726,7 +732,7 @@ def record(function: Callable[..., Node], *operands: Any, scalar: bool | None = 
     """
     for x in operands:
         if type(x) is ndarray:
-            evaluation.keep_budget(x._storage.node.device)
+            evaluation.keep_budget(x._storage.node.device, current())
             break
     operands = tuple(plain(x) for x in operands)
     with recording:
@@ -847,14 +853,15 @@ def unary(op: Op, x: Any) -> ndarray:
     """Record an elementwise op of one operand."""
     if type(x) is not ndarray:
         x = as_array(x)
-    evaluation.keep_budget(x._storage.node.device)
+    settings = current()
+    evaluation.keep_budget(x._storage.node.device, settings)
     if x._geometry is not None:
         x = plain(x)
     with recording:
         a = x._storage.node if x._geometry is None else node_of(x)
-        node = apply.elementwise(op, a)
+        node = apply.unary(op, a)
         result = wrap(node)
-    if a.shared or not current().fuse:
+    if a.shared or not settings.fuse:
         unit.run_or_defer(node)
     return result
 
@@ -879,30 +886,30 @@ def as_array(x: Any, device: str | None = None) -> ndarray:
 
 def binary(op: Op, x: Any, y: Any) -> ndarray:
     """Record an elementwise op of two operands; NotImplemented for what is no operand."""
-    device = (x if type(x) is ndarray else y)._storage.node.device
-    if type(x) is not ndarray or type(y) is not ndarray:
-        if type(x) is not float and type(y) is not float:
-            try:
-                x, y = operand(x, device), operand(y, device)
-            except TypeError:
-                return NotImplemented  # type: ignore[no-any-return]
-            limit = _beyond(op, x, y)
-            if limit is not None:
-                return limit
-        elif type(x) is not ndarray and type(y) is not ndarray:
+    array_x, array_y = type(x) is ndarray, type(y) is ndarray
+    device = (x if array_x else y)._storage.node.device
+    if not (array_x and array_y) and type(x if array_y else y) is not float:
+        try:
+            x, y = operand(x, device), operand(y, device)
+        except TypeError:
             return NotImplemented  # type: ignore[no-any-return]
-    evaluation.keep_budget(device)
+        limit = _beyond(op, x, y)
+        if limit is not None:
+            return limit
+        array_x, array_y = type(x) is ndarray, type(y) is ndarray
+    settings = current()
+    evaluation.keep_budget(device, settings)
     # the usual operands, those of whole storages, without a call
-    if type(x) is ndarray and x._geometry is not None:
+    if array_x and x._geometry is not None:
         x = plain(x)
-    if type(y) is ndarray and y._geometry is not None:
+    if array_y and y._geometry is not None:
         y = plain(y)
     with recording:
-        a = x if type(x) is not ndarray else x._storage.node if x._geometry is None else node_of(x)
-        b = y if type(y) is not ndarray else y._storage.node if y._geometry is None else node_of(y)
-        node = apply.elementwise(op, a, b)
+        a = x if not array_x else x._storage.node if x._geometry is None else node_of(x)
+        b = y if not array_y else y._storage.node if y._geometry is None else node_of(y)
+        node = apply.binary(op, a, b)
         result = wrap(node)
-    if (type(a) is Node and a.shared) or (type(b) is Node and b.shared) or not current().fuse:
+    if not settings.fuse or (array_x and a.shared) or (array_y and b.shared):
         unit.run_or_defer(node)
     return result
 

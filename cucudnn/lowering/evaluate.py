@@ -14,7 +14,7 @@ from typing import Any
 from ..graph import ops
 from ..graph.node import Node, Storage, base_of, pending_closure, store
 from ..graph.ops import Kind
-from ..settings import current
+from ..settings import Settings
 from . import plan as plans
 from . import writes
 from .device import Device, get
@@ -51,17 +51,16 @@ def _signature(
     order = list(nodes)
     parts: list[Any] = []
     for node in nodes:
-        inputs = []
-        for child in node.inputs or ():
+        op, inputs = node.op, node.inputs or ()
+        takes = op is ops.update and in_place.get(inputs[0]) is node
+        # slots are not negative, so the first number ends what belongs to the last node
+        parts += (-1 - (node in asked) - 2 * takes, op, node.layout, node.attrs)
+        for child in inputs:
             slot = slots.get(child)
             if slot is None:
                 slot = slots[child] = len(order)
                 order.append(child)
-            inputs.append(slot)
-        op = node.op
-        takes = op is ops.update and in_place.get((node.inputs or (node,))[0]) is node
-        # slots are not negative, so the last number ends what belongs to a node
-        parts += (op, node.layout, node.attrs, *inputs, -1 - (node in asked) - 2 * takes)
+            parts.append(slot)
     for node in order[len(nodes) :]:
         if node.op is ops.scalar:
             parts.append(node.layout)
@@ -126,12 +125,19 @@ def settle(
     asked = {n for n in roots if n.data is None and n.inputs is not None}
     while True:
         nodes = pending_closure(asked)
-        void = [n for n in nodes if 0 in n.shape and n.op.kind is not Kind.VIEW]
+        void, plain = [], True
+        for node in nodes:
+            if 0 in node.shape and node.op.kind is not Kind.VIEW:
+                void.append(node)
+            elif node.needed or node.op is ops.update:
+                plain = False
         if void:
             for node in void:
                 store(node, device.allocate(0))
             asked = {n for n in asked if n.data is None}
             continue
+        if plain:
+            return Writes({}, set()), nodes, asked
         asked |= _needed_again(nodes)
         decided = writes.decide(device, nodes, asked, failed)
         if decided.first <= asked:
@@ -143,8 +149,6 @@ def _needed_again(nodes: Sequence[Node]) -> set[Node]:
     """The nodes that were computed before without being stored, and are to be stored now: those
     that a node reads which is computed for the first time. What only they read stays inside."""
     again: set[Node] = set()
-    if not any(n.needed for n in nodes):
-        return again
     for node in nodes:
         if not node.needed and node.op.kind is not Kind.VIEW:
             again.update(b for c in node.inputs or () if (b := base_of(c)).needed)
@@ -160,13 +164,15 @@ def _run_planned(
     if cache is None:
         cache = _plans.setdefault(device.name, PlanCache())
     found = cache.get(signature)
+    new = found is None
     if found is None:
         groups = partition(nodes, asked, in_place)
         found = plans.build(groups, slots, device, in_place)
     device.prepare(found.calls)
     if logs[device.name].nested:
         return False
-    cache.put(signature, found)
+    if new:
+        cache.put(signature, found)
     nodes.clear()
     asked.clear()
     in_place.clear()
@@ -307,11 +313,13 @@ def flush(device: str, reason: str = "flush") -> None:
                     evaluate([node])
 
 
-def keep_budget(device: str) -> None:
+def keep_budget(device: str, settings: Settings) -> None:
     """Start an evaluation if too much is pending. Called before an operation is recorded, so a
     statement is never left half done."""
-    book, settings = logs[device], current()
-    if book.recorded < settings.pending_nodes and book.made < SMALL:
+    book = logs[device]
+    if book.recorded < settings.pending_nodes and (
+        book.made < SMALL or book.made < settings.pending_bytes >> 2
+    ):
         return
     with get(device).lock:
         if book.recorded >= settings.pending_nodes:
@@ -319,7 +327,7 @@ def keep_budget(device: str) -> None:
             if book.recorded >= settings.pending_nodes:
                 flush(device, f"{book.recorded} operations were pending")
                 book.recorded = 0
-        if book.made >= max(settings.pending_bytes // 4, SMALL):
+        if book.made >= max(settings.pending_bytes >> 2, SMALL):
             book.made = 0
             kept = _kept_bytes(device)
             if kept > settings.pending_bytes:
