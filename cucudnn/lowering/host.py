@@ -117,7 +117,7 @@ class HostCall(Call):
         if program.function and current().compile != "never":
             return self.compiled(arguments, outputs, scalars)
         program.done += self.work
-        return self._interpreted(arguments, outputs, scalars, in_place)
+        return self.interpreted(arguments, outputs, scalars, in_place)
 
     def compiled(
         self,
@@ -142,13 +142,14 @@ class HostCall(Call):
         second = _call(program.finish, words, self.kept, GRAIN)
         return Ready(_both, (first, second), scratch)
 
-    def _interpreted(
+    def interpreted(
         self,
         arguments: Sequence[Buffer],
         outputs: Sequence[Buffer],
         scalars: Sequence[Any],
         in_place: bool,
     ) -> Ready:
+        """A run by NumPy."""
         kernel, launch = self.program.kernel, self.launch
         extents = launch.extents
         count = len(arguments)

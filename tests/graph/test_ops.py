@@ -66,7 +66,7 @@ def mode(request, device, monkeypatch):
 
 def interpret(monkeypatch):
     """Compile no kernel on the CPU, and use none from the disk."""
-    monkeypatch.setattr(host.HostProgram, "ready", host.HostProgram._interpreted)
+    monkeypatch.setattr(host.HostCall, "ready", host.HostCall.interpreted)
     monkeypatch.setattr(host.HostDevice, "prepare", lambda *arguments: None)
 
 
