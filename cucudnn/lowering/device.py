@@ -219,9 +219,19 @@ def gpu_is_there() -> bool:
     return True
 
 
+_asked_cuda = False  # so that its driver is at work in this process
+_forked = False  # from a process whose driver was
+
+
 @cache
 def cuda_problem() -> str:
     """Why CUDA devices cannot be used; empty if they can."""
+    global _asked_cuda
+    if _forked:
+        return (
+            "this process was forked from one that uses CUDA, which CUDA does not support; "
+            "start it by 'spawn' or 'forkserver', and send arrays as NumPy arrays"
+        )
     if not gpu_is_there():
         return "no GPU was found"
     try:
@@ -230,6 +240,7 @@ def cuda_problem() -> str:
         return "CuPy is not installed; install cucudnn[cuda12] or cucudnn[cuda13]"
     if importlib.util.find_spec("cuda") is None or importlib.util.find_spec("cuda.core") is None:
         return "cuda-core is not installed; install cucudnn[cuda12] or cucudnn[cuda13]"
+    _asked_cuda = True
     try:
         count = cupy.cuda.runtime.getDeviceCount()
     except Exception as error:  # noqa: BLE001 - whatever CuPy raises, the GPU does not work
@@ -240,7 +251,7 @@ def cuda_problem() -> str:
 @cache
 def default_name() -> str:
     """ "cuda:0" where it works, else "cpu". Warns once if only an extra is missing."""
-    if not gpu_is_there():
+    if _forked or not gpu_is_there():
         return "cpu"
     problem = cuda_problem()
     if problem:
@@ -257,3 +268,34 @@ def names() -> tuple[str, ...]:
     import cupy
 
     return (*(f"cuda:{i}" for i in range(cupy.cuda.runtime.getDeviceCount())), "cpu")
+
+
+# --- forks ----------------------------------------------------------------------------------------
+
+
+_held: list[Device] = []
+
+
+def hold() -> None:
+    """Wait until no evaluation is under way, and let none begin: a process is about to fork."""
+    _held.extend(_devices.values())
+    for device in _held:
+        device.lock.acquire()
+
+
+def let_go() -> None:
+    """End what `hold` has begun."""
+    while _held:
+        _held.pop().lock.release()
+
+
+def forked() -> None:
+    """In a child: it works on the CPU, and the parent's arrays on CUDA devices are an error."""
+    global _forked
+    let_go()
+    if _asked_cuda:
+        _forked = True
+        for name in [n for n in _devices if n != "cpu"]:
+            del _devices[name]
+        for function in (cuda_problem, default_name, names):
+            function.cache_clear()

@@ -85,3 +85,111 @@ with warnings.catch_warnings(record=True) as caught:
 assert len(caught) == 1 and "cucudnn[cuda" in str(caught[0].message), caught
 """
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+FORK = """
+import os, sys, threading, warnings
+import numpy as np
+import cucudnn as xp
+from cucudnn.array import apply
+from cucudnn.lowering import device as devices
+
+warnings.simplefilter("ignore", DeprecationWarning)  # that a process with threads forks
+
+
+def in_child(function):
+    child = os.fork()
+    if not child:
+        code = 1
+        try:
+            function()
+            code = 0
+        finally:
+            os._exit(code)
+    assert os.waitpid(child, 0)[1] == 0
+"""
+
+
+def test_a_fork_waits_until_nothing_is_recorded_or_evaluated() -> None:
+    code = (
+        FORK
+        + """
+x = xp.ones(3, device="cpu")
+inside, go = threading.Event(), threading.Event()
+
+def busy():
+    with x.device.lock, apply.recording:
+        inside.set()
+        go.wait(0.2)
+
+thread = threading.Thread(target=busy)
+thread.start()
+inside.wait()
+
+def work():
+    assert xp.asnumpy(x + 1).tolist() == [2, 2, 2]
+
+in_child(work)
+thread.join()
+assert xp.asnumpy(x + 2).tolist() == [3, 3, 3]
+"""
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+@pytest.mark.cuda
+def test_a_forked_child_works_on_the_cpu() -> None:
+    code = (
+        FORK
+        + """
+if devices.cuda_problem():
+    sys.exit()
+x = xp.ones(3, device="cuda") + 1
+assert xp.asnumpy(x).tolist() == [2, 2, 2]
+
+def work():
+    y = xp.ones(3)
+    assert y.device == "cpu" and float(y.sum()) == 3
+    for use in (lambda: xp.asnumpy(x), lambda: xp.ones(3, device="cuda")):
+        try:
+            use()
+        except xp.errors.DeviceError as error:
+            assert "forked" in str(error), error
+        else:
+            raise AssertionError("the parent's GPU was used")
+
+in_child(work)
+assert xp.asnumpy(x + 1).tolist() == [3, 3, 3]
+"""
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_what_a_fork_from_cuda_leaves() -> None:
+    """The same where there is no GPU: only the names are there."""
+    code = (
+        FORK
+        + """
+devices._asked_cuda = True
+devices.gpu_is_there = lambda: True
+
+class Gone(devices.get("cpu").__class__):
+    pass
+
+devices._devices["cuda:0"] = Gone("cuda:0")
+x = xp.ones(3, device="cuda:0")
+
+def work():
+    assert xp.ones(3).device == "cpu" and devices.names() == ("cpu",)
+    try:
+        xp.asnumpy(x)
+    except xp.errors.DeviceError as error:
+        assert "forked" in str(error), error
+    else:
+        raise AssertionError
+
+in_child(work)
+assert xp.asnumpy(x).tolist() == [1, 1, 1]
+"""
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
