@@ -7,6 +7,7 @@ node of kind LIBRARY, made by `apply.library`.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from ..errors import DeviceError
@@ -57,7 +58,8 @@ def call(name: str, *operands: ndarray, **options: Any) -> tuple[ndarray, ...]:
         raise NotImplementedError(f"{name} has no implementation on {device.kind}")
     unit.settle()
     with device.lock, device.use():
-        results = function(*(native(x, device) for x in operands), **options)
+        arrays = [native(x, device) for x in operands]
+        results = evaluation.with_room(device, partial(function, *arrays, **options))
     if not isinstance(results, tuple):
         results = (results,)
     return tuple(from_native(r, device, scalar=False) for r in results)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import sys
 from collections.abc import Callable, Iterator
-from functools import lru_cache
+from functools import lru_cache, partial
 from types import CodeType, FrameType, ModuleType
 from typing import Any, SupportsIndex
 from weakref import ref
@@ -795,7 +795,7 @@ def _leaf(array: np.ndarray[Any, Any], device: Device) -> Node:
     order = sorted(range(array.ndim), key=lambda a: (-strides[a], a))
     source = np.ascontiguousarray(array.transpose(order), dtype=dtype)
     node = Node(ops.leaf, (), array.shape, dtype, strides, device.name)
-    store(node, device.upload(source))
+    store(node, evaluation.with_room(device, partial(device.upload, source)))
     logs[device.name].made += node.nbytes
     return node
 

@@ -7,9 +7,10 @@ place.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 from ..graph import ops
 from ..graph.node import Node, Storage, base_of, pending_closure, store
@@ -22,6 +23,8 @@ from .log import live_pending, logs, sinks
 from .partition import partition
 from .plan import KernelStep, LibraryStep, Plan, PlanCache, Step
 from .writes import SMALL, Writes
+
+T = TypeVar("T")
 
 _plans: dict[str, PlanCache] = {}
 
@@ -89,7 +92,7 @@ def evaluate(nodes: Iterable[Node]) -> None:
     for name, wanted in roots.items():
         device = get(name)
         with device.lock, device.use():
-            _evaluate(device, wanted)
+            with_room(device, partial(_evaluate, device, wanted))
 
 
 def _evaluate(device: Device, roots: list[Node]) -> None:
@@ -294,6 +297,63 @@ def _explain_failure(error: Exception, step: Step, order: list[Node]) -> None:
     note = "while evaluating what was recorded at\n" + "\n".join(lines)
     if lines and note not in getattr(error, "__notes__", ()):
         error.add_note(note)
+
+
+# --- when there is no memory ----------------------------------------------------------------------
+
+NAMED = 5  # arrays
+
+
+def with_room(device: Device, function: Callable[[], T]) -> T:
+    """Call a function that takes memory of a device, and once more if there was too little.
+
+    Raises
+    ------
+    MemoryError
+        If there is still too little, with a note that names the largest arrays.
+    """
+    with suppress(MemoryError):  # nothing of the first try is alive when room is made
+        return function()
+    _make_room(device)
+    try:
+        return function()
+    except MemoryError as error:
+        error.add_note(_largest(device))
+        raise
+
+
+def _make_room(device: Device) -> None:
+    """Evaluate what is pending, so that what only it keeps alive goes, and empty the pool."""
+    if writes.is_recording():
+        return  # no lock of a device is taken then
+    with device.lock, device.use():
+        book = logs[device.name]
+        if book.making_room:
+            return
+        book.making_room = True
+        try:
+            for node in sorted(sinks(device.name), key=lambda n: n.nbytes):
+                with suppress(Exception):  # raised again where it is read
+                    _evaluate(device, [node])
+            device.release_memory()
+        finally:
+            book.making_room = False
+
+
+def _largest(device: Device) -> str:
+    """The arrays of a device that take most memory, as people read it."""
+    live = {s.node for s in logs[device.name].alive()}
+    read = {base_of(c) for n in pending_closure(live) for c in n.inputs or ()}
+    stored = {n.data: n for n in live | read if n.data is not None and n.op is not ops.scalar}
+    nodes = sorted(stored.values(), key=lambda n: -n.nbytes)
+    lines = [
+        f"  {n.nbytes:,} bytes: {n.dtype.name}{list(n.shape)}"
+        + (f" of {where}" if (where := where_recorded(n)) else "")
+        for n in nodes[:NAMED]
+    ]
+    total = sum(n.nbytes for n in nodes)
+    head = f"{len(nodes)} arrays on {device} take {total:,} bytes; the largest:"
+    return "\n".join([head, *lines])
 
 
 # --- when evaluations start by themselves ---------------------------------------------------------

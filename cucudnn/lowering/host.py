@@ -317,7 +317,7 @@ class HostDevice(Device):
                 program.load(path)
 
     def upload(self, source: np.ndarray[Any, Any]) -> Buffer:
-        buffer = memory.allocate(source.nbytes)
+        buffer = self.allocate(source.nbytes)
         if source.nbytes:
             np.copyto(memory.as_numpy(buffer, source.shape, None, source.dtype), source)
         return buffer
@@ -332,7 +332,7 @@ class HostDevice(Device):
         return memory.from_numpy(array)
 
     def duplicate(self, buffer: Buffer, node: Node) -> Buffer:
-        target = memory.allocate(node.nbytes)
+        target = self.allocate(node.nbytes)
         np.copyto(self.view(target, node), self.view(buffer, node))
         return target
 

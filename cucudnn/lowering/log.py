@@ -19,6 +19,7 @@ class Log:
         self.made = 0  # bytes made since the kept bytes were summed
         self.running = 0  # evaluations that are under way, one inside the other
         self.nested = False  # one has run inside of the one that is under way
+        self.making_room = False
 
     def alive(self, since: int = -1) -> list[Storage]:
         """The storages that are alive and were made or written after a number, newest first."""

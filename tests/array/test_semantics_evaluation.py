@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 import tracemalloc
+import weakref
 
 import numpy as np
 import pytest
@@ -358,23 +359,81 @@ def test_the_same_read_works_after_a_memory_error(monkeypatch, device, step):
         a[::2] = c[::2]
         keep.append(a + b + c)
     home = devices.get(device)
-    original, count = home.allocate, [0]
+    original, left = home.allocate, [step]
 
     def allocate(nbytes):
-        count[0] += 1
-        if count[0] == step + 1:
+        left[0] -= 1
+        if left[0] < 0:
             raise MemoryError("injected")
         return original(nbytes)
 
-    monkeypatch.setattr(home, "allocate", allocate)
     for mine, other in ((keep[0], keep[1]), (x, y)):
-        notes = None
-        try:
-            values(mine)
-        except MemoryError as error:
-            notes = "".join(error.__notes__)
-        assert notes is None or __file__ in notes  # the lines that recorded it
+        with monkeypatch.context() as patch:
+            patch.setattr(home, "allocate", allocate)
+            notes = None
+            try:
+                values(mine)
+            except MemoryError as error:
+                notes = "".join(error.__notes__)
+        assert notes is None or (__file__ in notes and f"on {device} take" in notes)
         check(mine, other)
+
+
+@pytest.fixture
+def limited(monkeypatch, device):
+    """A device with so much memory beyond what is taken now."""
+    home = devices.get(device)
+    original, used = home.allocate, [0]
+
+    def limit(most):
+        def give_back(nbytes):
+            used[0] -= nbytes
+
+        def allocate(nbytes):
+            if used[0] + nbytes > most:
+                raise MemoryError(f"{nbytes} bytes are too many")
+            buffer = original(nbytes)
+            used[0] += nbytes
+            weakref.finalize(buffer, give_back, nbytes)
+            return buffer
+
+        monkeypatch.setattr(home, "allocate", allocate)
+
+    return limit
+
+
+def test_room_is_made_by_evaluating_what_keeps_memory(limited, device):
+    limited(5 * MIB // 2)
+    with xp.config(pending_bytes=1 << 40):
+        x = xp.asarray(np.ones(MIB // 8))
+        total = x.sum()
+        del x  # a million bytes that only the pending sum keeps
+        y = xp.asarray(np.ones(MIB // 8))
+        z = y + 1  # needs the third million
+        check(z, np.full(MIB // 8, 2.0))
+        assert not pending(total)
+        check(total, MIB // 8)
+        check(xp.asarray(np.zeros(16)), np.zeros(16))
+
+
+def test_too_little_memory_names_the_largest_arrays(limited, device):
+    limited(2 * MIB + 4096)
+    x = xp.asarray(np.ones((MIB // 8, 1)))
+    small = xp.asarray(np.ones(4)) + 0
+    xp.flush(small)
+    line = sys._getframe().f_lineno - 3
+    y = x + np.float64(1)
+    y2 = x + 2.0
+    with pytest.raises(MemoryError) as caught:
+        xp.flush(y, y2)
+    notes = "\n".join(caught.value.__notes__)
+    assert f"1,048,576 bytes: float64[131072, 1] of {__file__}:{line}" in notes
+    assert notes.index("1,048,576") < notes.index("float64[4]")
+    with pytest.raises(MemoryError) as caught:
+        xp.asarray(np.ones(MIB))
+    assert "the largest" in "".join(caught.value.__notes__)
+    del x, y2, caught  # its frames hold arrays
+    check(y, np.full((MIB // 8, 1), 2.0))
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -426,16 +485,16 @@ class Reads:
 def test_a_write_while_another_operation_is_recorded(monkeypatch):
     """As a finaliser or a signal handler may do it."""
     x = xp.arange(4.0)
-    original, armed = apply.elementwise, [True]
+    original, armed = apply.binary, [True]
 
-    def elementwise(*arguments, **options):
-        node = original(*arguments, **options)
+    def binary(*arguments):
+        node = original(*arguments)
         if armed.pop() if armed else False:
             x[0] = 9
             assert float(x[0]) == 9
         return node
 
-    monkeypatch.setattr(apply, "elementwise", elementwise)
+    monkeypatch.setattr(apply, "binary", binary)
     y = x * 2
     check(y, [0, 2, 4, 6])
     check(x, [9, 1, 2, 3])
