@@ -28,20 +28,20 @@ kernel(const __grid_constant__ xp_words words) {
   xp_vector<float, 4> g0[2];
   #pragma unroll
   for (int u = 0; u < 2; ++u) {
-    const idx group = first + u * 256;
-    if (group >= total) break;
+    const idx at = first + u * 256;
+    const idx group = at < total ? at : total - 1;
     const idx i0 = group * 4;
     if (i0 + 4 <= n0) {
       g0[u] = *(const xp_vector<float, 4>*)(p0 + i0);
     }
     else {
-      for (int c = 0; c < 4; ++c) if (i0 + c < n0) g0[u].v[c] = p0[i0 + c];
+      for (int c = 0; c < 4; ++c) g0[u].v[c] = p0[i0 + c < n0 ? i0 + c : n0 - 1];
     }
   }
   #pragma unroll
   for (int u = 0; u < 2; ++u) {
-    const idx group = first + u * 256;
-    if (group >= total) break;
+    const idx at = first + u * 256;
+    const idx group = at < total ? at : total - 1;
     const idx i0 = group * 4;
     xp_vector<float, 4> h0;
     #pragma unroll
@@ -60,11 +60,13 @@ kernel(const __grid_constant__ xp_words words) {
       const float v15 = xp_multiply(v14, v14);
       h0.v[c] = v15;
     }
-    if (i0 + 4 <= n0) {
-      *(xp_vector<float, 4>*)(q0 + i0) = h0;
-    }
-    else {
-      for (int c = 0; c < 4; ++c) if (i0 + c < n0) q0[i0 + c] = h0.v[c];
+    if (at < total) {
+      if (i0 + 4 <= n0) {
+        *(xp_vector<float, 4>*)(q0 + i0) = h0;
+      }
+      else {
+        for (int c = 0; c < 4; ++c) if (i0 + c < n0) q0[i0 + c] = h0.v[c];
+      }
     }
   }
 }

@@ -19,8 +19,8 @@ kernel(const __grid_constant__ xp_words words) {
   float g1[2];
   #pragma unroll
   for (int u = 0; u < 2; ++u) {
-    const idx group = first + u * 256;
-    if (group >= total) break;
+    const idx at = first + u * 256;
+    const idx group = at < total ? at : total - 1;
     const idx i1 = (idx)((uidx)group % (uidx)row) * 2;
     uidx rest0_1 = (uidx)((uidx)group / (uidx)row);
     const idx i0 = (idx)rest0_1;
@@ -29,8 +29,8 @@ kernel(const __grid_constant__ xp_words words) {
   }
   #pragma unroll
   for (int u = 0; u < 2; ++u) {
-    const idx group = first + u * 256;
-    if (group >= total) break;
+    const idx at = first + u * 256;
+    const idx group = at < total ? at : total - 1;
     const idx i1 = (idx)((uidx)group % (uidx)row) * 2;
     uidx rest0_1 = (uidx)((uidx)group / (uidx)row);
     const idx i0 = (idx)rest0_1;
@@ -42,6 +42,8 @@ kernel(const __grid_constant__ xp_words words) {
       const float v2 = xp_add(x0, x1);
       h0.v[c] = v2;
     }
-    *(xp_vector<float, 2>*)(q0 + i0 * b0_0 + i1) = h0;
+    if (at < total) {
+      *(xp_vector<float, 2>*)(q0 + i0 * b0_0 + i1) = h0;
+    }
   }
 }

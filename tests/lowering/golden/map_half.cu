@@ -15,20 +15,20 @@ kernel(const __grid_constant__ xp_words words) {
   xp_vector<xp_half, 8> g0[2];
   #pragma unroll
   for (int u = 0; u < 2; ++u) {
-    const idx group = first + u * 256;
-    if (group >= total) break;
+    const idx at = first + u * 256;
+    const idx group = at < total ? at : total - 1;
     const idx i0 = group * 8;
     if (i0 + 8 <= n0) {
       g0[u] = *(const xp_vector<xp_half, 8>*)(p0 + i0);
     }
     else {
-      for (int c = 0; c < 8; ++c) if (i0 + c < n0) g0[u].v[c] = p0[i0 + c];
+      for (int c = 0; c < 8; ++c) g0[u].v[c] = p0[i0 + c < n0 ? i0 + c : n0 - 1];
     }
   }
   #pragma unroll
   for (int u = 0; u < 2; ++u) {
-    const idx group = first + u * 256;
-    if (group >= total) break;
+    const idx at = first + u * 256;
+    const idx group = at < total ? at : total - 1;
     const idx i0 = group * 8;
     xp_vector<xp_half, 8> h0;
     #pragma unroll
@@ -37,11 +37,13 @@ kernel(const __grid_constant__ xp_words words) {
       const float v2 = xp_round_half(xp_multiply(x0, s0));
       h0.v[c] = xp_to_half(v2);
     }
-    if (i0 + 8 <= n0) {
-      *(xp_vector<xp_half, 8>*)(q0 + i0) = h0;
-    }
-    else {
-      for (int c = 0; c < 8; ++c) if (i0 + c < n0) q0[i0 + c] = h0.v[c];
+    if (at < total) {
+      if (i0 + 8 <= n0) {
+        *(xp_vector<xp_half, 8>*)(q0 + i0) = h0;
+      }
+      else {
+        for (int c = 0; c < 8; ++c) if (i0 + c < n0) q0[i0 + c] = h0.v[c];
+      }
     }
   }
 }
