@@ -27,8 +27,8 @@ def _map_vector(w: Writer, kernel: Kernel) -> None:
     """Groups of neighbours along the innermost axis, each one access an operand. Only a map of
     one axis has a last group that is not full.
 
-    What lies beyond the end is computed from the last element and not written, so that nothing
-    branches between the computations of a thread (4 % of an arithmetic-bound kernel).
+    What lies beyond the end is computed from the last element and not written: a loop of a user's
+    function ends on values that are there, and nothing branches between a thread's computations.
     """
     v, last = kernel.vector, kernel.rank - 1
     outer = range(last)
