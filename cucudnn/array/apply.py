@@ -6,8 +6,6 @@ operand has one dtype and one shape, or is a Python scalar.
 
 from __future__ import annotations
 
-import os
-import threading
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -19,32 +17,9 @@ from ..graph.dtypes import DType, Operand
 from ..graph.node import Node, layout_number
 from ..graph.ops import Kind, Op
 from ..graph.shapes import Shape, Strides
-from ..lowering import device as devices
 
 PyScalar = bool | int | float | complex
 Item = Node | PyScalar
-
-# Held from reading the operands' versions to publishing the new node.
-recording = threading.RLock()
-
-
-def _hold() -> None:
-    devices.hold()  # in the order in which an evaluation takes them
-    recording.acquire()
-
-
-def _let_go() -> None:
-    recording.release()
-    devices.let_go()
-
-
-def _forked() -> None:
-    recording.release()
-    devices.forked()
-
-
-if hasattr(os, "register_at_fork"):  # a child whose parent was recording would wait for ever
-    os.register_at_fork(before=_hold, after_in_parent=_let_go, after_in_child=_forked)
 
 
 class _Recipe(NamedTuple):

@@ -12,10 +12,9 @@ from ..errors import DeviceError
 from ..graph import ops, shapes
 from ..graph.node import Node, Storage, base_of
 from ..lowering import evaluate as evaluation
-from ..lowering.log import logs
+from ..lowering.log import logs, recording
 from ..settings import current
 from . import apply, library, unit
-from .apply import recording
 from .ndarray import (
     check_writeable,
     copied,

@@ -19,8 +19,8 @@ from ..lowering import device as devices
 from ..lowering import evaluate as evaluation
 from ..lowering import memory
 from ..lowering.device import Device
+from ..lowering.log import recording
 from . import apply, unit
-from .apply import recording
 from .ndarray import (
     PACKAGE,
     SMALL,

@@ -19,14 +19,12 @@ from ..graph.ops import Op
 from ..graph.shapes import Shape, Strides
 from ..lowering import device as devices
 from ..lowering import evaluate as evaluation
-from ..lowering import memory, writes
+from ..lowering import memory
 from ..lowering.device import Device
-from ..lowering.log import logs
+from ..lowering.log import logs, recording
 from ..settings import current
 from . import apply, unit
-from .apply import PyScalar, recording
-
-writes.is_recording = recording._is_owned  # type: ignore[attr-defined]
+from .apply import PyScalar
 
 PACKAGE = __name__.partition(".")[0]
 SMALL = 65536  # bytes that are copied rather than shared or lent

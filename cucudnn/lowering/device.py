@@ -20,6 +20,7 @@ from ..graph.dtypes import DType
 from ..graph.node import Node
 from ..settings import current
 from .kernel import Kernel, Launch
+from .log import recording
 from .memory import Buffer
 
 
@@ -276,26 +277,32 @@ def names() -> tuple[str, ...]:
 _held: list[Device] = []
 
 
-def hold() -> None:
-    """Wait until no evaluation is under way, and let none begin: a process is about to fork."""
+def _before_fork() -> None:
+    """Wait until nothing is evaluated or recorded, and let nothing begin: in a child whose parent
+    was doing so, the locks would stay taken for ever."""
     _held.extend(_devices.values())
     for device in _held:
         device.lock.acquire()
+    recording.acquire()
 
 
-def let_go() -> None:
-    """End what `hold` has begun."""
+def _after_fork() -> None:
+    recording.release()
     while _held:
         _held.pop().lock.release()
 
 
-def forked() -> None:
-    """In a child: it works on the CPU, and the parent's arrays on CUDA devices are an error."""
+def _in_child() -> None:
+    """A child works on the CPU, and the parent's arrays on CUDA devices are an error."""
     global _forked
-    let_go()
+    _after_fork()
     if _asked_cuda:
         _forked = True
         for name in [n for n in _devices if n != "cpu"]:
             del _devices[name]
         for function in (cuda_problem, default_name, names):
             function.cache_clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_in_child)

@@ -19,7 +19,7 @@ from ..settings import Settings
 from . import plan as plans
 from . import writes
 from .device import Device, get
-from .log import live_pending, logs, sinks
+from .log import is_recording, live_pending, logs, recording, sinks
 from .partition import partition
 from .plan import KernelStep, LibraryStep, Plan, PlanCache, Step
 from .writes import SMALL, Writes
@@ -324,7 +324,7 @@ def with_room(device: Device, function: Callable[[], T]) -> T:
 
 def _make_room(device: Device) -> None:
     """Evaluate what is pending, so that what only it keeps alive goes, and empty the pool."""
-    if writes.is_recording():
+    if is_recording():
         return  # no lock of a device is taken then
     with device.lock, device.use():
         book = logs[device.name]
@@ -396,6 +396,8 @@ def keep_budget(device: str, settings: Settings) -> None:
 
 def _kept_bytes(device: str) -> int:
     """Bytes of memory that only pending nodes keep alive."""
+    with recording:  # so that only what is new is looked at the next time
+        logs[device].prune()
     owned = {s.node for s in logs[device].alive()}
     nodes = pending_closure(n for n in owned if n.data is None)
     leaves = {base_of(c) for n in nodes for c in n.inputs or ()}

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import threading
 from operator import itemgetter
 from weakref import ref
 
 from ..graph.node import Node, Storage, base_of, pending_closure, tick
+
+# Held from reading the operands' versions to publishing the new node.
+recording = threading.RLock()
+# True while this thread records, so that what it has made is not in the log yet.
+is_recording = recording._is_owned  # type: ignore[attr-defined]
 
 
 class Log:
@@ -43,7 +49,8 @@ class Log:
             self.prune()
 
     def prune(self) -> None:
-        """Forget what is dead, and all but the last entry of what is alive."""
+        """Forget what is dead, and all but the last entry of what is alive. With the recording
+        lock held."""
         last: dict[Storage, tuple[int, ref[Storage]]] = {}
         for entry in self.entries:
             alive = entry[1]()

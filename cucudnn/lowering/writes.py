@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..graph import ops
 from ..graph.node import Node, pending_closure
 from ..graph.ops import Kind
 from .device import Device
-from .log import live_pending, logs
+from .log import is_recording, live_pending, logs
 
 SMALL = 65536  # bytes: copying so much is never worth a thought
-
-# True while this thread records, so that what it has made is not in the log yet. Set by the
-# package that records.
-is_recording: Callable[[], bool] = bool
 
 
 class Writes(NamedTuple):

@@ -91,7 +91,7 @@ FORK = """
 import os, sys, threading, warnings
 import numpy as np
 import cucudnn as xp
-from cucudnn.array import apply
+from cucudnn.lowering.log import recording
 from cucudnn.lowering import device as devices
 
 warnings.simplefilter("ignore", DeprecationWarning)  # that a process with threads forks
@@ -118,7 +118,7 @@ x = xp.ones(3, device="cpu")
 inside, go = threading.Event(), threading.Event()
 
 def busy():
-    with x.device.lock, apply.recording:
+    with x.device.lock, recording:
         inside.set()
         go.wait(0.2)
 
