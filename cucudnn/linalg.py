@@ -13,23 +13,25 @@ from .array.decompositions import (
     EigResult,
     LinAlgError,
     QRResult,
-    SlogdetResult,
     SVDResult,
     cholesky,
-    det,
     eig,
     eigh,
     eigvals,
     eigvalsh,
+    qr,
+    svd,
+    svdvals,
+)
+from .array.inverses import (
+    SlogdetResult,
+    det,
     inv,
     matrix_power,
     matrix_rank,
     pinv,
-    qr,
     slogdet,
     solve,
-    svd,
-    svdvals,
 )
 from .array.linear_algebra import cross, matmul, tensordot, vecdot
 from .array.linear_algebra import diagonal as _diagonal
