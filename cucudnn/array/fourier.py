@@ -36,15 +36,15 @@ def _transform(
     """
     x = as_array(x)
     if norm not in _OPPOSITE:
-        raise ValueError(f"norm must be 'backward', 'ortho' or 'forward', got {norm!r}")
+        raise ValueError(f"fft: norm must be 'backward', 'ortho' or 'forward', got {norm!r}")
     wide = dtypes.computed(dtypes.floating_of(x.dtype))
     if kind == "rfftn" and wide.kind == "c":
-        raise TypeError(f"expected real numbers, got {x.dtype.name}; take the transform `fft`")
+        raise TypeError(f"fft: expected real numbers, got {x.dtype.name}; use `fft` or `fftn`")
     places = _places(axes, s, x.ndim)
     extents = _extents(kind, x.shape, s, places)
     if not places:
         if kind in ("rfftn", "irfftn"):
-            raise ValueError("a real transform needs at least one axis")
+            raise ValueError("fft: a real transform needs at least one axis")
         return converted(x, dtypes.promote(wide, dtypes.complex64))
     if len(set(places)) < len(places):
         return _one_by_one(kind, x, extents, places, norm)
@@ -71,7 +71,7 @@ def _places(axes: Sequence[int] | None, s: Sequence[int] | None, ndim: int) -> t
         axes = range(-(ndim if s is None else len(s)), 0)
     places = tuple(shapes.normal_axis(a, ndim) for a in axes)
     if s is not None and len(s) != len(places):
-        raise ValueError(f"expected an extent for each axis, got {tuple(s)} for axes {places}")
+        raise ValueError(f"fft: expected an extent for each axis, got {tuple(s)} for axes {places}")
     return places
 
 
@@ -85,7 +85,9 @@ def _extents(kind: str, shape: Shape, s: Sequence[int] | None, axes: tuple[int, 
         given = [operator.index(n) for n in s]
         extents = [have if n == -1 else n for n, have in zip(given, extents, strict=True)]
     if any(n < 1 for n in extents):
-        raise ValueError(f"a transform needs at least one point along each axis, got {extents}")
+        raise ValueError(
+            f"fft: a transform needs at least one point along each axis, got {extents}"
+        )
     return tuple(extents)
 
 
@@ -106,7 +108,7 @@ def _one_by_one(
 def _line(kind: str, x: Any, n: int | None, axis: int, norm: str | None) -> ndarray:
     """Record a transform along one axis."""
     if n is not None and operator.index(n) < 1:
-        raise ValueError(f"a transform needs at least one point, got n={n}")
+        raise ValueError(f"fft: a transform needs at least one point, got n={n}")
     return _transform(kind, x, None if n is None else (n,), (axis,), norm)
 
 
@@ -276,7 +278,7 @@ def irfft2(
 def _real_dtype(dtype: Any) -> dtypes.DType:
     kind = dtypes.float64 if dtype is None else dtypes.canonical(dtype)
     if not dtypes.is_kind(kind, "real floating-point"):
-        raise TypeError(f"frequencies are real floating-point numbers, not {kind.name}")
+        raise TypeError(f"fft: frequencies are real floating-point numbers, not {kind.name}")
     return kind
 
 

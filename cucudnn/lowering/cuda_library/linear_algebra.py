@@ -13,7 +13,6 @@ from typing import Any
 import cupy
 import cupyx
 import numpy as np
-from cupyx import cusolver
 
 from ...graph import dtypes
 from ...graph.node import Node
@@ -80,6 +79,8 @@ def eigvals(x: Any) -> Any:
 
 
 def _check_eig(x: Any) -> None:
+    from cupyx import cusolver  # it loads the library, which nothing else may need
+
     if not cusolver.check_availability("geev"):
         raise NotImplementedError("eig and eigvals on cuda need cuSOLVER of CUDA 12.6 or later")
     if not cupy.isfinite(x).all():
