@@ -2,7 +2,7 @@
 
 from math import e, inf, nan, pi
 
-from . import array, nn, random
+from . import array, fft, linalg, nn, random
 from .array.creation import (
     arange,
     asarray,
@@ -140,7 +140,13 @@ from .array.interchange import (
     from_dlpack,
 )
 from .array.linear_algebra import (
+    diagonal,
+    dot,
     matmul,
+    outer,
+    tensordot,
+    trace,
+    vecdot,
 )
 from .array.manipulation import (
     broadcast_arrays,
@@ -251,7 +257,9 @@ __all__ = [
     "copysign",
     "cos",
     "cosh",
+    "diagonal",
     "divide",
+    "dot",
     "e",
     "empty",
     "empty_like",
@@ -262,6 +270,7 @@ __all__ = [
     "explain",
     "expm1",
     "eye",
+    "fft",
     "flip",
     "float16",
     "float32",
@@ -292,6 +301,7 @@ __all__ = [
     "left_shift",
     "less",
     "less_equal",
+    "linalg",
     "linspace",
     "log",
     "log10",
@@ -323,6 +333,7 @@ __all__ = [
     "not_equal",
     "ones",
     "ones_like",
+    "outer",
     "permute_dims",
     "pi",
     "positive",
@@ -357,6 +368,8 @@ __all__ = [
     "synchronize",
     "tan",
     "tanh",
+    "tensordot",
+    "trace",
     "transpose",
     "tril",
     "triu",
@@ -368,6 +381,7 @@ __all__ = [
     "uint8",
     "unstack",
     "var",
+    "vecdot",
     "where",
     "zeros",
     "zeros_like",

@@ -168,7 +168,7 @@ def public(owner: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize(
     "owner",
-    [xp, xp.random, xp.nn, xp.ndarray, xp.random.Generator, type(xp.explain())],
+    [xp, xp.fft, xp.linalg, xp.random, xp.nn, xp.ndarray, xp.random.Generator, type(xp.explain())],
     ids=lambda o: o.__name__,
 )
 def test_every_public_name_has_a_docstring(owner: Any) -> None:

@@ -384,10 +384,13 @@ def numpy_ufunc(ufunc: Any, method: str, inputs: Any, kwargs: Any) -> Any:
 
 
 def numpy_function(function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-    """`np.concatenate([x, y])` and the like: our function of the name."""
+    """`np.concatenate([x, y])` and the like: our function of the name, in the same namespace."""
     if not all(issubclass(t, (ndarray, np.ndarray)) for t in types):
         return NotImplemented
-    ours = getattr(_namespace(), function.__name__, None)
+    home = _namespace()
+    if function.__module__ in ("numpy.linalg", "numpy.fft"):
+        home = getattr(home, function.__module__.removeprefix("numpy."))
+    ours = getattr(home, function.__name__, None)
     return NotImplemented if ours is None else ours(*args, **kwargs)
 
 

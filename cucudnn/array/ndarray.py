@@ -354,6 +354,16 @@ class ndarray:  # noqa: N801 - NumPy's name
         """A read-only view of a diagonal."""
         return view(self, geometry(self).diagonal(offset, axis1, axis2))
 
+    def trace(self, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> ndarray:
+        """Sum along a diagonal."""
+        return self.diagonal(offset, axis1, axis2).sum(-1, dtype)
+
+    def dot(self, other: Any) -> ndarray:
+        """Sum of products over the last axis and the other's last but one."""
+        from .linear_algebra import dot
+
+        return dot(self, other)
+
     def view(self, dtype: Any = None) -> ndarray:
         """A view, of the same bytes as another dtype if one is given."""
         g = geometry(self)

@@ -463,5 +463,9 @@ update = _add(Op("update", 2, Kind.UPDATE, summary="The operand with a region ov
 matmul = _add(Op("matmul", 2, Kind.LIBRARY, "numeric", reference=np.matmul, summary="Product."))
 # attrs: (stride, padding, dilation, groups)
 conv2d = _add(Op("conv2d", 2, Kind.LIBRARY, "floating-point", summary="2-D cross-correlation."))
+det = _add(Op("det", 1, Kind.LIBRARY, "floating-point", summary="Determinant."))
+# attrs: (function, extents, axes, norm): "fftn", "ifftn", "rfftn" or "irfftn", and for each of the
+# axes how many points are transformed: of the output for "irfftn", else of the input.
+fft = _add(Op("fft", 1, Kind.LIBRARY, "floating-point", summary="Discrete Fourier transform."))
 # attrs: (the user's op of two operands, axis). inputs: (x,) or (x, first), of which first is 0-d
 scan = _add(Op("scan", 1, Kind.LIBRARY, summary="Prefixes combined by a user's function."))

@@ -49,6 +49,10 @@ LIBRARY: list[Row] = [
     Row(ops.matmul, "cpu", is_integer_product, "NumPy", "matmul"),
     Row(ops.matmul, "cpu", always, "BLAS", "matmul"),
     Row(ops.conv2d, "cpu", always, "BLAS", "conv2d"),
+    Row(ops.det, "cuda", always, "cuSOLVER", "det"),
+    Row(ops.det, "cpu", always, "LAPACK", "det"),
+    Row(ops.fft, "cuda", always, "cuFFT", "fft"),
+    Row(ops.fft, "cpu", always, "pocketfft", "fft"),
     Row(ops.scan, "cuda", always, "generated CUDA", "scan"),
     Row(ops.scan, "cpu", always, "generated C++", "scan"),
 ]

@@ -27,6 +27,10 @@ def node(op: ops.Op, dtype: dtypes.DType) -> Node:
         (ops.matmul, dtypes.float16, "cpu", ("BLAS", "matmul_half")),
         (ops.conv2d, dtypes.float32, "cuda", ("cuBLAS", "conv2d")),
         (ops.conv2d, dtypes.float32, "cpu", ("BLAS", "conv2d")),
+        (ops.det, dtypes.float64, "cuda", ("cuSOLVER", "det")),
+        (ops.det, dtypes.float64, "cpu", ("LAPACK", "det")),
+        (ops.fft, dtypes.complex64, "cuda", ("cuFFT", "fft")),
+        (ops.fft, dtypes.float32, "cpu", ("pocketfft", "fft")),
     ],
 )
 def test_row(op: ops.Op, dtype: dtypes.DType, kind: str, expected: tuple[str, str]) -> None:
