@@ -13,6 +13,8 @@ from ..graph import dtypes, ops
 from ..graph.node import Node
 from ..graph.ops import Op
 
+SHORT = 1 << 20  # elements
+
 
 def always(node: Node) -> bool:
     """Fits every node."""
@@ -27,6 +29,14 @@ def is_integer_product(node: Node) -> bool:
 def is_half_product(node: Node) -> bool:
     """A product of half-precision numbers, accumulated in float32."""
     return dtypes.is_half(node.dtype)
+
+
+def is_short_accumulation(node: Node) -> bool:
+    """Sums or products of so few elements that compiling a scan does not pay. NumPy has their
+    bits; of complex products it may not."""
+    step = node.attrs[0]
+    exact = step in (ops.add, ops.multiply) and dtypes.is_kind(node.dtype, step.exact)
+    return exact and node.size <= SHORT
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +60,16 @@ LIBRARY: list[Row] = [
     Row(ops.matmul, "cpu", always, "BLAS", "matmul"),
     Row(ops.conv2d, "cpu", always, "BLAS", "conv2d"),
     Row(ops.scan, "cuda", always, "generated CUDA", "scan"),
+    Row(ops.scan, "cpu", is_short_accumulation, "NumPy", "accumulate"),
     Row(ops.scan, "cpu", always, "generated C++", "scan"),
+    Row(ops.sort, "cuda", always, "Thrust", "sort"),
+    Row(ops.argsort, "cuda", always, "Thrust", "argsort"),
+    Row(ops.searchsorted, "cuda", always, "CuPy", "searchsorted"),
+    Row(ops.take, "cuda", always, "CuPy", "take"),
+    Row(ops.sort, "cpu", always, "NumPy", "sort"),
+    Row(ops.argsort, "cpu", always, "NumPy", "argsort"),
+    Row(ops.searchsorted, "cpu", always, "NumPy", "searchsorted"),
+    Row(ops.take, "cpu", always, "NumPy", "take"),
 ]
 
 

@@ -5,8 +5,13 @@ return arrays.
 """
 
 from .convolution import conv2d
-from .indexing import gather, scatter
+from .indexing import gather, nonzero, repeat, scatter, take
 from .products import matmul, matmul_half
 from .scan import scan
+from .sets import bincount, unique
+from .sorting import argsort, searchsorted, sort
 
-__all__ = ["conv2d", "gather", "matmul", "matmul_half", "scan", "scatter"]
+__all__ = [
+    "argsort", "bincount", "conv2d", "gather", "matmul", "matmul_half", "nonzero", "repeat", "scan",
+    "scatter", "searchsorted", "sort", "take", "unique",
+]  # fmt: skip

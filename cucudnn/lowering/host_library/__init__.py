@@ -4,9 +4,15 @@ A call of the library table takes the node, the array that it writes, and the op
 return arrays.
 """
 
+from .accumulation import accumulate
 from .convolution import conv2d
-from .indexing import gather, scatter
+from .indexing import gather, nonzero, repeat, scatter, take
 from .products import matmul, matmul_half
 from .scan import scan
+from .sets import bincount, unique
+from .sorting import argsort, searchsorted, sort
 
-__all__ = ["conv2d", "gather", "matmul", "matmul_half", "scan", "scatter"]
+__all__ = [
+    "accumulate", "argsort", "bincount", "conv2d", "gather", "matmul", "matmul_half", "nonzero",
+    "repeat", "scan", "scatter", "searchsorted", "sort", "take", "unique",
+]  # fmt: skip
