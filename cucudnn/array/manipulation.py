@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
 from collections.abc import Sequence
 from typing import Any, SupportsIndex
@@ -12,6 +13,7 @@ from ..errors import DeviceError
 from ..graph import dtypes, shapes
 from ..lowering import device as devices
 from . import apply, library
+from .creation import empty_like
 from .indexing import write
 from .ndarray import (
     as_array,
@@ -187,7 +189,7 @@ def roll(
     if axis is None:
         if not isinstance(shift, SupportsIndex):
             shift = sum(operator.index(s) for s in shift)
-        return reshaped(_rolled(reshaped(x, (-1,)), operator.index(shift), 0), x.shape)
+        return reshaped(_rolled(reshaped(x, (-1,)), {0: operator.index(shift)}), x.shape)
     axes = axis if isinstance(axis, (tuple, list)) else (axis,)
     by = shift if isinstance(shift, (tuple, list)) else (shift,) * len(axes)
     if len(axes) == 1:
@@ -196,18 +198,25 @@ def roll(
     for s, a in zip(by, axes, strict=True):
         a = shapes.normal_axis(a, x.ndim)
         totals[a] = totals.get(a, 0) + operator.index(s)
-    for a, s in totals.items():
-        x = _rolled(x, s, a)
-    return x if totals else copied(x)
+    return _rolled(x, totals)
 
 
-def _rolled(x: ndarray, shift: int, axis: int) -> ndarray:
-    n = x.shape[axis]
-    cut = -shift % n if n else 0
-    if cut == 0:
+def _rolled(x: ndarray, shifts: dict[int, int]) -> ndarray:
+    """Moved by a number of places along each axis: two pieces an axis, each written once."""
+    cuts = [shifts.get(a, 0) % n if n else 0 for a, n in enumerate(x.shape)]
+    if not any(cuts):
         return copied(x)
-    lead = (slice(None),) * axis
-    return concat([x[(*lead, slice(cut, None))], x[(*lead, slice(None, cut))]], axis=axis)
+    result = empty_like(x)
+    pieces = [  # of an axis: where an end of x goes, and that end
+        [(slice(cut, None), slice(None, n - cut)), (slice(None, cut), slice(n - cut, None))]
+        if cut
+        else [(slice(None), slice(None))]
+        for cut, n in zip(cuts, x.shape, strict=True)
+    ]
+    for piece in itertools.product(*pieces):
+        target, source = zip(*piece, strict=True)
+        write(view(result, geometry(result)[target]), _as_is, x[source])
+    return result
 
 
 def tile(x: Any, repetitions: Any, /) -> ndarray:
@@ -232,6 +241,8 @@ def tile(x: Any, repetitions: Any, /) -> ndarray:
     ndim = max(x.ndim, len(times))
     extents = (1,) * (ndim - x.ndim) + x.shape
     times = (1,) * (ndim - len(times)) + times
+    if all(n == 1 for n in times):
+        return copied(reshaped(x, extents))
     apart = tuple(part for n in extents for part in (1, n))
     wide = tuple(part for pair in zip(times, extents, strict=True) for part in pair)
     whole = tuple(m * n for m, n in zip(times, extents, strict=True))

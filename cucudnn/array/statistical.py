@@ -219,8 +219,8 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> ndarray:
         If x is not 1-d, a number is negative, or the shapes differ.
     """
     x = as_array(x)
-    if x.dtype.kind not in "iub" or x.dtype == dtypes.uint64:
-        raise TypeError(f"bincount: expected integers that int64 can hold, got {x.dtype.name}")
+    if x.dtype.kind not in "iub":
+        raise TypeError(f"bincount: expected integers, got {x.dtype.name}")
     if x.ndim != 1:
         raise ValueError(f"bincount: expected 1 dimension, got {x.ndim}")
     if minlength < 0:

@@ -27,11 +27,32 @@ def node(op: ops.Op, dtype: dtypes.DType) -> Node:
         (ops.matmul, dtypes.float16, "cpu", ("BLAS", "matmul_half")),
         (ops.conv2d, dtypes.float32, "cuda", ("cuBLAS", "conv2d")),
         (ops.conv2d, dtypes.float32, "cpu", ("BLAS", "conv2d")),
+        (ops.sort, dtypes.float32, "cuda", ("Thrust", "sort")),
+        (ops.sort, dtypes.float32, "cpu", ("NumPy", "sort")),
+        (ops.take, dtypes.int8, "cuda", ("CuPy", "take")),
     ],
 )
 def test_row(op: ops.Op, dtype: dtypes.DType, kind: str, expected: tuple[str, str]) -> None:
     row = library.choose(node(op, dtype), kind)
     assert (row.library, row.call) == expected
+
+
+@pytest.mark.parametrize(
+    ("step", "dtype", "length", "call"),
+    [
+        (ops.add, dtypes.float32, 100, "accumulate"),
+        (ops.multiply, dtypes.float64, library.SHORT, "accumulate"),
+        (ops.multiply, dtypes.float64, library.SHORT + 1, "scan"),
+        (ops.add, dtypes.complex64, 100, "accumulate"),
+        (ops.multiply, dtypes.complex64, 100, "scan"),
+        (ops.maximum, dtypes.float32, 100, "scan"),
+    ],
+)
+def test_scans(step: ops.Op, dtype: dtypes.DType, length: int, call: str) -> None:
+    strides = (dtype.itemsize,)
+    scan = Node(ops.scan, (), (length,), dtype, strides, "cpu", (step, 0))
+    assert library.choose(scan, "cpu").call == call
+    assert library.choose(scan, "cuda").call == "scan"
 
 
 def test_no_row_is_an_error_that_names_op_and_device() -> None:

@@ -12,9 +12,13 @@ Array = np.ndarray[Any, Any]
 def unique(x: Array, *, index: bool, inverse: bool, counts: bool) -> tuple[Array, ...]:
     """Different elements in order, each NaN for itself; on request where the first of each is,
     which one each element is, and how many there are."""
-    wanted: Any = {"return_index": index, "return_inverse": inverse, "return_counts": counts}
+    # NumPy sorts stably only where the first of each is asked for, and NaNs must keep their order
+    stable = index or inverse
+    wanted: Any = {"return_index": stable, "return_inverse": inverse, "return_counts": counts}
     found = np.unique(x, **wanted, equal_nan=False)
-    return found if isinstance(found, tuple) else (found,)
+    if not isinstance(found, tuple):
+        return (found,)
+    return found if index or not stable else (found[0], *found[2:])
 
 
 def bincount(x: Array, weights: Array | None = None, *, minlength: int) -> Array:
