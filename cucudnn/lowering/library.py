@@ -13,7 +13,8 @@ from ..graph import dtypes, ops
 from ..graph.node import Node
 from ..graph.ops import Op
 
-SHORT = 1 << 20  # elements
+SHORT = 1 << 20  # elements of sums that NumPy adds up on the CPU
+LONG, FEW_ROWS = 1 << 16, 256  # elements along an axis, and rows, of sums that CUDA does in pieces
 
 
 def always(node: Node) -> bool:
@@ -36,7 +37,15 @@ def is_short_accumulation(node: Node) -> bool:
     bits; of complex products it may not."""
     step = node.attrs[0]
     exact = step in (ops.add, ops.multiply) and dtypes.is_kind(node.dtype, step.exact)
-    return exact and node.size <= SHORT
+    return exact and len(node.inputs or ()) < 2 and node.size <= SHORT
+
+
+def is_long_accumulation(node: Node) -> bool:
+    """Sums or products along axes that are long and few, so that a block a row is too few."""
+    step, axis = node.attrs
+    n = node.shape[axis]
+    plain = step in (ops.add, ops.multiply) and len(node.inputs or ()) < 2
+    return plain and n >= LONG and node.size // n < FEW_ROWS
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +68,7 @@ LIBRARY: list[Row] = [
     Row(ops.matmul, "cpu", is_integer_product, "NumPy", "matmul"),
     Row(ops.matmul, "cpu", always, "BLAS", "matmul"),
     Row(ops.conv2d, "cpu", always, "BLAS", "conv2d"),
+    Row(ops.scan, "cuda", is_long_accumulation, "generated CUDA", "accumulate"),
     Row(ops.scan, "cuda", always, "generated CUDA", "scan"),
     Row(ops.scan, "cpu", is_short_accumulation, "NumPy", "accumulate"),
     Row(ops.scan, "cpu", always, "generated C++", "scan"),

@@ -52,7 +52,14 @@ def test_scans(step: ops.Op, dtype: dtypes.DType, length: int, call: str) -> Non
     strides = (dtype.itemsize,)
     scan = Node(ops.scan, (), (length,), dtype, strides, "cpu", (step, 0))
     assert library.choose(scan, "cpu").call == call
-    assert library.choose(scan, "cuda").call == "scan"
+    assert library.choose(scan, "cuda").call == ("scan" if length < library.LONG else "accumulate")
+
+
+def test_scans_of_many_rows() -> None:
+    for shape, call in [((255, library.LONG), "accumulate"), ((256, library.LONG), "scan")]:
+        strides = shapes.c_strides(shape, 4)
+        scan = Node(ops.scan, (), shape, dtypes.float32, strides, "cuda:0", (ops.add, 1))
+        assert library.choose(scan, "cuda").call == call
 
 
 def test_no_row_is_an_error_that_names_op_and_device() -> None:

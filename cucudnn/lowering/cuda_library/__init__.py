@@ -4,6 +4,7 @@ A call of the library table takes the node, the array that it writes, and the op
 return arrays.
 """
 
+from .accumulation import accumulate
 from .convolution import conv2d
 from .indexing import gather, nonzero, repeat, scatter, take
 from .products import matmul, matmul_half
@@ -12,6 +13,6 @@ from .sets import bincount, unique
 from .sorting import argsort, searchsorted, sort
 
 __all__ = [
-    "argsort", "bincount", "conv2d", "gather", "matmul", "matmul_half", "nonzero", "repeat", "scan",
-    "scatter", "searchsorted", "sort", "take", "unique",
+    "accumulate", "argsort", "bincount", "conv2d", "gather", "matmul", "matmul_half", "nonzero",
+    "repeat", "scan", "scatter", "searchsorted", "sort", "take", "unique",
 ]  # fmt: skip

@@ -9,6 +9,37 @@ import cupy
 
 from ...graph.node import Node
 
+# NumPy's order. A real NaN is behind all numbers; of complex numbers R + Rj, R + NaNj, NaN + Rj,
+# NaN + NaNj.
+_ORDER = """
+template <typename T> __device__ bool is_before(const T& a, const T& b) {
+  return a < b || (b != b && a == a);
+}
+template <typename T> __device__ bool is_before(const complex<T>& a, const complex<T>& b) {
+  const bool a_whole = a.imag() == a.imag(), b_whole = b.imag() == b.imag();
+  if (a.real() < b.real()) return a_whole || !b_whole;
+  if (a.real() > b.real()) return a_whole && !b_whole;
+  const bool both = a.real() != a.real() && b.real() != b.real();
+  return a.real() == b.real() || both ? is_before(a.imag(), b.imag()) : b.real() != b.real();
+}
+"""
+_places = cupy.ElementwiseKernel(
+    "T value, raw T keys, int64 n, bool right",
+    "int64 place",
+    """
+    long long low = 0, high = n;
+    while (low < high) {
+      const long long middle = low + (high - low) / 2;
+      const T key = keys[middle];
+      if (right ? !is_before(value, key) : is_before(key, value)) low = middle + 1;
+      else high = middle;
+    }
+    place = low;
+    """,
+    "xp_searchsorted",
+    preamble=_ORDER,
+)
+
 
 def keys_of(x: Any, axis: int, descending: bool) -> Any:
     """A copy that is sorted in place of x: contiguous, the axis last, turned if descending.
@@ -41,4 +72,4 @@ def argsort(node: Node, out: Any, x: Any) -> None:
 def searchsorted(node: Node, out: Any, keys: Any, values: Any) -> None:
     """The places in sorted keys where values would keep the order."""
     (side,) = node.attrs
-    out[...] = cupy.searchsorted(keys, values, side=side)
+    _places(values, keys, keys.size, side == "right", out)
