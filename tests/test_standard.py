@@ -159,6 +159,19 @@ def test_functions_are_no_wrappers(name):
     assert inspect.Parameter.VAR_POSITIONAL not in kinds or "*" in FUNCTIONS[name]
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "all", "any", "argmax", "argmin", "argsort", "count_nonzero", "cumprod", "cumsum", "flip",
+        "max", "mean", "median", "min", "prod", "sort", "std", "sum", "var",
+    ],
+)  # fmt: skip
+def test_axis_by_position_as_in_numpy(name, device):
+    a = np.random.default_rng(0).integers(0, 9, (3, 4)).astype("f8")
+    np.testing.assert_allclose(xp.asnumpy(getattr(xp, name)(a, 0)), getattr(np, name)(a, 0))
+    np.testing.assert_allclose(getattr(np, name)(xp.asarray(a), 0), getattr(np, name)(a, 0))
+
+
 @pytest.mark.parametrize("name", DTYPES)
 def test_dtypes(name):
     assert xp.ones(1, dtype=getattr(xp, name)).dtype == np.dtype(name)

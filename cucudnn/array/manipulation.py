@@ -81,7 +81,7 @@ def broadcast_shapes(*shapes_: tuple[int, ...]) -> tuple[int, ...]:
     return shapes.broadcast(*(tuple(s) for s in shapes_))
 
 
-def flip(x: Any, /, *, axis: int | tuple[int, ...] | None = None) -> ndarray:
+def flip(x: Any, /, axis: int | tuple[int, ...] | None = None) -> ndarray:
     """A view with the elements along axes in reverse order."""
     x = as_array(x)
     axes = shapes.normal_axes(axis, x.ndim)
@@ -113,7 +113,7 @@ def _gathered(arrays: Any) -> tuple[list[ndarray], str]:
     return result, device
 
 
-def concat(arrays: Any, /, *, axis: int | None = 0) -> ndarray:
+def concat(arrays: Any, /, axis: int | None = 0) -> ndarray:
     """The arrays one after the other along an axis; flattened first if axis is None."""
     items, device = _gathered(arrays)
     if axis is None:
@@ -148,7 +148,7 @@ def _as_is(shown: Any, value: Any) -> Any:
     return apply.cast(value, shown.dtype)
 
 
-def stack(arrays: Any, /, *, axis: int = 0) -> ndarray:
+def stack(arrays: Any, /, axis: int = 0) -> ndarray:
     """The arrays one after the other along a new axis."""
     items, _ = _gathered(arrays)
     if len({a.shape for a in items}) > 1:
@@ -159,7 +159,7 @@ def stack(arrays: Any, /, *, axis: int = 0) -> ndarray:
     return concat([expand_dims(a, axis) for a in items], axis=axis)
 
 
-def unstack(x: Any, /, *, axis: int = 0) -> tuple[ndarray, ...]:
+def unstack(x: Any, /, axis: int = 0) -> tuple[ndarray, ...]:
     """The views that `x` has along an axis."""
     moved = moveaxis(as_array(x), axis, 0)
     return tuple(moved[i, ...] for i in range(moved.shape[0]))

@@ -14,12 +14,12 @@ from .sorting import sortable
 from .taking import take
 
 
-def argmax(x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> ndarray:
+def argmax(x: Any, /, axis: int | None = None, *, keepdims: bool = False) -> ndarray:
     """Position of the largest element, the first of equals; of a NaN if there is one."""
     return position(ops.argmax, as_array(x), axis, keepdims)
 
 
-def argmin(x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> ndarray:
+def argmin(x: Any, /, axis: int | None = None, *, keepdims: bool = False) -> ndarray:
     """Position of the smallest element, the first of equals; of a NaN if there is one."""
     return position(ops.argmin, as_array(x), axis, keepdims)
 

@@ -29,7 +29,7 @@ Axis = int | tuple[int, ...] | None
 
 
 def sum(  # noqa: A001 - the standard's name
-    x: Any, /, *, axis: Axis = None, dtype: Any = None, keepdims: bool = False
+    x: Any, /, axis: Axis = None, *, dtype: Any = None, keepdims: bool = False
 ) -> ndarray:
     """Sum of the elements. Small integers are summed in 64 bits; an empty sum is 0.
 
@@ -41,46 +41,46 @@ def sum(  # noqa: A001 - the standard's name
 
 
 def prod(  # noqa: D103
-    x: Any, /, *, axis: Axis = None, dtype: Any = None, keepdims: bool = False
+    x: Any, /, axis: Axis = None, *, dtype: Any = None, keepdims: bool = False
 ) -> ndarray:
     """Product of the elements; an empty product is 1."""
     return reduction(ops.prod, as_array(x), axis, keepdims, dtype)
 
 
-def max(x: Any, /, *, axis: Axis = None, keepdims: bool = False) -> ndarray:  # noqa: A001
+def max(x: Any, /, axis: Axis = None, *, keepdims: bool = False) -> ndarray:  # noqa: A001
     """Largest element; NaN if there is one."""
     return reduction(ops.max_, as_array(x), axis, keepdims)
 
 
-def min(x: Any, /, *, axis: Axis = None, keepdims: bool = False) -> ndarray:  # noqa: A001
+def min(x: Any, /, axis: Axis = None, *, keepdims: bool = False) -> ndarray:  # noqa: A001
     """Smallest element; NaN if there is one."""
     return reduction(ops.min_, as_array(x), axis, keepdims)
 
 
-def any(x: Any, /, *, axis: Axis = None, keepdims: bool = False) -> ndarray:  # noqa: A001
+def any(x: Any, /, axis: Axis = None, *, keepdims: bool = False) -> ndarray:  # noqa: A001
     """Whether at least one element is true."""
     return reduction(ops.any_, as_array(x), axis, keepdims)
 
 
-def all(x: Any, /, *, axis: Axis = None, keepdims: bool = False) -> ndarray:  # noqa: A001
+def all(x: Any, /, axis: Axis = None, *, keepdims: bool = False) -> ndarray:  # noqa: A001
     """Whether all elements are true."""
     return reduction(ops.all_, as_array(x), axis, keepdims)
 
 
-def mean(x: Any, /, *, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> ndarray:
+def mean(x: Any, /, axis: Axis = None, *, dtype: Any = None, keepdims: bool = False) -> ndarray:
     """Arithmetic mean."""
     return record_mean(as_array(x), axis, keepdims, dtype)
 
 
 def var(
-    x: Any, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False
+    x: Any, /, axis: Axis = None, *, correction: float = 0.0, keepdims: bool = False
 ) -> ndarray:
     """Variance: mean squared deviation from the mean, over n - correction."""
     return variance(as_array(x), axis, correction, keepdims)
 
 
 def std(
-    x: Any, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False
+    x: Any, /, axis: Axis = None, *, correction: float = 0.0, keepdims: bool = False
 ) -> ndarray:
     """Standard deviation: the square root of the variance."""
     return unary(ops.sqrt, variance(as_array(x), axis, correction, keepdims))
@@ -119,7 +119,7 @@ def _cumulative(op: Op, start: int, x: Any, axis: Any, dtype: Any, initial: bool
 
 
 def cumulative_sum(
-    x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
+    x: Any, /, axis: int | None = None, *, dtype: Any = None, include_initial: bool = False
 ) -> ndarray:
     """Sums of each element and all before it along an axis.
 
@@ -146,7 +146,7 @@ def cumulative_sum(
 
 
 def cumulative_prod(
-    x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
+    x: Any, /, axis: int | None = None, *, dtype: Any = None, include_initial: bool = False
 ) -> ndarray:
     """Products of each element and all before it along an axis; see `cumulative_sum`. The initial
     one is 1."""
