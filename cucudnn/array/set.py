@@ -39,7 +39,12 @@ class UniqueInverse(NamedTuple):
 
 
 def _unique(
-    x: ndarray, *, index: bool = False, inverse: bool = False, counts: bool = False
+    x: ndarray,
+    *,
+    index: bool = False,
+    inverse: bool = False,
+    counts: bool = False,
+    equal_nan: bool = False,
 ) -> list[ndarray]:
     """The different elements in order, then what else is asked for, in the order of the names."""
     if not x.size:
@@ -48,7 +53,9 @@ def _unique(
         values = empty(0, x.dtype, device=name)
     else:
         keys = converted(reshaped(x, (-1,)), sortable(x.dtype), copy=False)
-        found, *more = library.call("unique", keys, index=index, inverse=inverse, counts=counts)
+        found, *more = library.call(
+            "unique", keys, index=index, inverse=inverse, counts=counts, equal_nan=equal_nan
+        )
         values = converted(found, x.dtype, copy=False)
     if inverse:
         more[index] = reshaped(more[index], x.shape)
@@ -86,6 +93,39 @@ def unique_inverse(x: Any, /) -> UniqueInverse:
 def unique_values(x: Any, /) -> ndarray:
     """Different elements in order; see `unique_all`."""
     return _unique(as_array(x))[0]
+
+
+def unique(
+    x: Any,
+    /,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    *,
+    equal_nan: bool = True,
+) -> ndarray | tuple[ndarray, ...]:
+    """NumPy's function for the different elements in order, of all axes together.
+
+    Parameters
+    ----------
+    x : array_like
+    return_index, return_inverse, return_counts : bool, default False
+        What is to come after the elements: see `unique_all`.
+    equal_nan : bool, default True
+        Whether all NaNs are one element.
+
+    Returns
+    -------
+    ndarray, or tuple of ndarray if more than the elements is asked for
+    """
+    found = _unique(
+        as_array(x),
+        index=return_index,
+        inverse=return_inverse,
+        counts=return_counts,
+        equal_nan=equal_nan,
+    )
+    return tuple(found) if len(found) > 1 else found[0]
 
 
 def isin(x1: Any, x2: Any, /, *, invert: bool = False) -> ndarray:
@@ -133,4 +173,4 @@ def _among_sorted(a: Node, b: Node) -> Node:
     )
 
 
-__all__ = ["isin", "unique_all", "unique_counts", "unique_inverse", "unique_values"]
+__all__ = ["isin", "unique", "unique_all", "unique_counts", "unique_inverse", "unique_values"]

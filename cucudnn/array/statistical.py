@@ -193,6 +193,48 @@ def median(x: Any, /, axis: Axis = None, *, keepdims: bool = False) -> ndarray:
     return reshaped(middle, shapes.reduced(x.shape, axes, keepdims))
 
 
+def average(
+    x: Any, /, axis: Axis = None, weights: Any = None, *, keepdims: bool = False
+) -> ndarray:
+    """Mean with weights: the sum of x · weights over the sum of the weights.
+
+    Parameters
+    ----------
+    x : array_like
+    axis : int or tuple of int, optional
+        All axes by default.
+    weights : array_like, optional
+        Of x's shape, or of the extents of the axes. Without them it is `mean`.
+    keepdims : bool, default False
+
+    Returns
+    -------
+    ndarray
+        NaN or infinity where the weights' sum is zero; NumPy raises there.
+
+    Raises
+    ------
+    ValueError
+        If the weights' shape is another one.
+    """
+    x = as_array(x, weights.device.name if type(weights) is ndarray else None)
+    if weights is None:
+        return record_mean(x, axis, keepdims)
+    w = as_array(operand(weights, x.device.name), x.device.name)
+    axes = shapes.normal_axes(axis, x.ndim)
+    if w.shape != x.shape:
+        given = axis if isinstance(axis, (tuple, list)) else axes
+        order = [shapes.normal_axis(a, x.ndim) for a in given]
+        if axis is None or w.shape != tuple(x.shape[a] for a in order):
+            raise ValueError(f"average: weights of shape {w.shape} for an array of {x.shape}")
+        w = w.transpose(*(order.index(a) for a in axes))
+        w = reshaped(w, tuple(n if a in axes else 1 for a, n in enumerate(x.shape)))
+    dtype = dtypes.promote(x.dtype, w.dtype, *([dtypes.float64] if x.dtype.kind in "biu" else []))
+    w = converted(w, dtype, copy=False)
+    total = reduction(ops.sum_, binary(ops.multiply, x, w), axes, keepdims, dtype)
+    return binary(ops.divide, total, reduction(ops.sum_, w, axes, keepdims, dtype))
+
+
 def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> ndarray:
     """How often each number from 0 to the largest occurs. It runs at once.
 
@@ -241,6 +283,6 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> ndarray:
 amax, amin = max, min
 
 __all__ = [
-    "all", "amax", "amin", "any", "bincount", "cumprod", "cumsum", "cumulative_prod",
+    "all", "amax", "amin", "any", "average", "bincount", "cumprod", "cumsum", "cumulative_prod",
     "cumulative_sum", "max", "mean", "median", "min", "prod", "std", "sum", "var",
 ]  # fmt: skip

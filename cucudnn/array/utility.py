@@ -5,13 +5,23 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import byte_bounds
 
 from ..graph import ops, shapes
 from ..lowering import device as devices
 from ..lowering import evaluate as evaluation
 from . import unit
 from .manipulation import broadcast_to, concat
-from .ndarray import as_array, binary, ndarray, node_of, operand, ours
+from .ndarray import (
+    IMAGINARY,
+    as_array,
+    binary,
+    geometry,
+    ndarray,
+    node_of,
+    operand,
+    ours,
+)
 
 
 def diff(x: Any, /, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> ndarray:
@@ -51,6 +61,30 @@ def diff(x: Any, /, n: int = 1, axis: int = -1, prepend: Any = None, append: Any
     for _ in range(n):
         array = binary(op, array[(*lead, slice(1, None))], array[(*lead, slice(None, -1))])
     return array
+
+
+def may_share_memory(x1: Any, x2: Any, /, max_work: int | None = None) -> bool:
+    """Whether the memory of two arrays, ours or NumPy's, overlaps from the first byte to the last.
+
+    What is still to be computed has no memory of its own that NumPy's arrays could share.
+    `max_work` is there for NumPy's callers.
+    """
+    if type(x1) is ndarray and type(x2) is ndarray and x1._storage is x2._storage:
+        first, other = (byte_bounds(geometry(x)) for x in (x1, x2))
+    else:
+        first, other = _bounds(x1), _bounds(x2)
+    return bool(first[0] < other[1] and other[0] < first[1])
+
+
+def _bounds(x: Any) -> tuple[int, int]:
+    """The addresses of the first byte and behind the last; nothing for what is not on the host."""
+    if isinstance(x, np.ndarray):
+        return byte_bounds(x)
+    memory = x._storage.node.data if type(x) is ndarray and x.device.kind == "cpu" else None
+    if memory is None:
+        return 0, 0
+    low, high = byte_bounds(geometry(x))
+    return low - IMAGINARY + memory.address, high - IMAGINARY + memory.address
 
 
 def _end(part: Any, x: ndarray, axis: int) -> list[ndarray]:

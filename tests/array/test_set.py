@@ -1,5 +1,7 @@
 """Set functions: NaNs are distinct, zeros of both signs are one, inverse indices have x's shape."""
 
+import itertools
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -117,3 +119,15 @@ def test_isin_half(device):
 )
 def test_any_array(a):
     check_unique(a)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int16", "float32", "complex64"])
+def test_numpys_unique(dtype, device):
+    a = data((4, 9), dtype)
+    for what in itertools.product((False, True), repeat=3):
+        got, want = xp.unique(xp.asarray(a), *what), np.unique(a, *what)
+        assert isinstance(got, tuple) == isinstance(want, tuple)
+        for one, other in zip(*((r if any(what) else (r,)) for r in (got, want)), strict=True):
+            check(one, other)
+    check(np.unique(xp.asarray(a)), np.unique(a))
+    check(xp.unique(xp.asarray(a), equal_nan=False), np.unique(a, equal_nan=False))

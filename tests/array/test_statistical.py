@@ -554,3 +554,31 @@ def test_bincount_errors(device):
         xp.bincount(xp.asarray([1, 2]), weights=[1.0])
     with pytest.raises(ValueError, match="minlength"):
         xp.bincount(xp.asarray([1, 2]), minlength=-1)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "float32", "float64", "complex64"])
+def test_average(dtype, device):
+    a = np.random.default_rng(0).integers(1, 9, (3, 4, 5)).astype(dtype)
+    x = xp.asarray(a)
+    for axis, shape in [
+        (None, a.shape),
+        (1, (4,)),
+        (-1, a.shape),
+        ((0, 2), (3, 5)),
+        ((2, 0), (5, 3)),
+    ]:
+        for kind, keepdims in itertools.product(("float64", "int64", "float32"), (False, True)):
+            w = np.random.default_rng(1).integers(1, 5, shape).astype(kind)
+            want = np.asarray(np.average(a, axis, w, keepdims=keepdims))
+            got = xp.average(x, axis, xp.asarray(w), keepdims=keepdims)
+            assert (got.shape, got.dtype) == (want.shape, want.dtype)
+            np.testing.assert_allclose(xp.asnumpy(got), want, 1e-6)
+    check(xp.average(xp.asarray([1.0, 2.0])), np.asarray(1.5))
+    assert type(np.average(np.ones(2), weights=xp.ones(2))) is xp.ndarray
+
+
+def test_average_errors(device):
+    for axis, shape in [(None, (3,)), (0, (4,)), (0, (3, 1)), ((0, 1), (4, 3))]:
+        with pytest.raises(ValueError, match="weights"):
+            xp.average(xp.ones((3, 4)), axis, np.ones(shape))
+    assert np.isnan(float(xp.average(xp.ones(2), weights=xp.zeros(2))))

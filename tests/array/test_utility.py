@@ -78,3 +78,25 @@ def test_shapes_of_array_likes(device):
             assert xp.size(x) == np.size(a)
     assert xp.size(xp.asarray(A), 1) == 5
     assert xp.size(A, (0, -1)) == 24
+
+
+def test_may_share_memory():
+    x = xp.arange(100_000.0, device="cpu") + 0
+    y = xp.arange(100_000.0, device="cpu") + 0
+    assert xp.may_share_memory(x, x[3:])
+    assert not xp.may_share_memory(x[:10], x[10:])
+    assert not xp.may_share_memory(x, y)
+    xp.flush(x, y)
+    lent, copied = np.asarray(x), np.array(x)
+    assert np.may_share_memory(lent, x)
+    assert np.may_share_memory(x[5:], lent[:6])
+    assert not np.may_share_memory(x[:5], lent[6:])
+    for other in (copied, y, 3):
+        assert not np.may_share_memory(other, x)
+    shared = xp.asarray(copied, copy=False)
+    assert np.may_share_memory(shared, copied)
+
+
+def test_may_share_memory_across_devices(device):
+    assert not xp.may_share_memory(xp.ones(3), np.ones(3))
+    assert not xp.may_share_memory(xp.ones(3), xp.ones(3))

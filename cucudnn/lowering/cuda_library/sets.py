@@ -9,15 +9,15 @@ import cupy
 from .sorting import keys_of
 
 
-def unique(x: Any, *, index: bool, inverse: bool, counts: bool) -> tuple[Any, ...]:
-    """Different elements in order, each NaN for itself; on request where the first of each is,
+def unique(x: Any, *, index: bool, inverse: bool, counts: bool, equal_nan: bool) -> tuple[Any, ...]:
+    """Different elements in order; on request where the first of each is,
     which one each element is, and how many there are."""
     found = cupy.unique(
         keys_of(x.reshape(-1), 0, False),
         return_index=index,
         return_inverse=inverse,
         return_counts=counts,
-        equal_nan=False,
+        equal_nan=equal_nan,
     )
     return found if isinstance(found, tuple) else (found,)
 
