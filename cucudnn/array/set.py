@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any, NamedTuple
 
 from ..graph import dtypes, ops, shapes
@@ -157,9 +158,10 @@ def isin(x1: Any, x2: Any, /, *, invert: bool = False) -> ndarray:
 
 
 def _among_few(a: Node, b: Node) -> Node:
-    column = apply.reinterpret(a, 0, (*a.shape, 1), (*a.strides, a.dtype.itemsize))
-    same = apply.elementwise(ops.equal, column, b)
-    return apply.reduce(ops.any_, same, (len(a.shape),), False)
+    (step,) = b.strides
+    elements = (apply.reinterpret(b, k * step, (), ()) for k in range(b.size))
+    same = (apply.elementwise(ops.equal, a, element) for element in elements)
+    return functools.reduce(lambda p, q: apply.elementwise(ops.logical_or, p, q), same)
 
 
 def _among_sorted(a: Node, b: Node) -> Node:

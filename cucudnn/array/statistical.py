@@ -275,8 +275,6 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> ndarray:
         operands.append(converted(w, dtypes.float64, copy=False))
     if not x.size:
         return zeros(minlength, dtypes.int64, device=x.device)
-    if bool(reduction(ops.any_, binary(ops.less, operands[0], 0), None, False)):
-        raise ValueError("bincount: expected numbers that are not negative")
     return library.call("bincount", *operands, minlength=minlength)[0]
 
 

@@ -8,25 +8,21 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from ..graph import dtypes, ops, shapes
 from ..graph.node import Node
-from . import apply
-from .ndarray import as_array, ndarray, operand, record, reshaped
+from . import apply, library
+from .ndarray import as_array, converted, ndarray, operand, record, reshaped
 
 
 def _within(name: str, indices: Any, n: int, device: str) -> ndarray:
-    """Indices as an array, after a look at whether each is from -n to n - 1."""
-    known = np.asarray(indices) if isinstance(indices, (int, list, tuple)) else None
-    i: Any = as_array(operand(indices, device), device)
-    if i.dtype.kind not in "iub":
-        raise TypeError(f"{name}: expected integer indices, got {i.dtype.name}")
-    if i.size:
-        seen = i if known is None or known.dtype.kind not in "iu" else known
-        if bool(((seen < -n) | (seen >= n)).any()):
-            raise IndexError(f"{name}: an index is out of bounds for an axis of extent {n}")
-    return i  # type: ignore[no-any-return]
+    """Indices as int64, after a look at whether each is from -n to n - 1."""
+    given = as_array(operand(indices, device), device)
+    if given.dtype.kind not in "iub":
+        raise TypeError(f"{name}: expected integer indices, got {given.dtype.name}")
+    i = converted(given, dtypes.int64, copy=False)
+    if i.size and bool(library.call("outside", i, n=n)[0]):
+        raise IndexError(f"{name}: an index is out of bounds for an axis of extent {n}")
+    return i
 
 
 def take(x: Any, indices: Any, /, axis: int | None = None) -> ndarray:
@@ -60,7 +56,7 @@ def take(x: Any, indices: Any, /, axis: int | None = None) -> ndarray:
     shape = x.shape[:along] + places.shape + x.shape[along + 1 :]
 
     def make(node: Node, i: Node) -> Node:
-        return taken(node, apply.cast(i, dtypes.int64), shape, along)
+        return taken(node, i, shape, along)
 
     return record(make, x, places)
 
@@ -108,7 +104,6 @@ def take_along_axis(x: Any, indices: Any, /, axis: int | None = -1) -> ndarray:
     def make(node: Node, i: Node) -> Node:
         """One take from all elements: a row begins where its coordinates say."""
         n = node.shape[axis]
-        i = apply.cast(i, dtypes.int64)
         before = apply.elementwise(ops.less, i, 0)
         position = apply.elementwise(ops.where, before, apply.elementwise(ops.add, i, n), i)
         steps = shapes.c_strides(node.shape)

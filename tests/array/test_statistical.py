@@ -442,8 +442,13 @@ def test_running(name, dtype, way, device):
         for b in (a, np.asfortranarray(a), a[::-1], a[..., ::2]):
             x = xp.asarray(b)
             for axis in [None, *range(-b.ndim, b.ndim)]:
-                check(getattr(xp, name)(x, axis=axis), running(name, b, axis))
-                check(getattr(x, name)(axis), running(name, b, axis))
+                got, want = getattr(xp, name)(x, axis=axis), running(name, b, axis)
+                if dtype.kind == "c":  # products that are no longer exact
+                    assert (got.shape, got.dtype) == (want.shape, want.dtype)
+                    np.testing.assert_allclose(xp.asnumpy(got), want, 1e-5)
+                else:
+                    check(got, want)
+                    check(getattr(x, name)(axis), want)
 
 
 @pytest.mark.parametrize("length", [1, 31, 1024, 5000, 70_001])

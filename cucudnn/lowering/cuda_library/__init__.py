@@ -6,7 +6,7 @@ return arrays.
 
 from .accumulation import accumulate
 from .convolution import conv2d
-from .indexing import gather, nonzero, repeat, scatter, take
+from .indexing import gather, nonzero, outside, repeat, scatter, take
 from .products import matmul, matmul_half
 from .scan import scan
 from .sets import bincount, unique
@@ -14,5 +14,5 @@ from .sorting import argsort, searchsorted, sort
 
 __all__ = [
     "accumulate", "argsort", "bincount", "conv2d", "gather", "matmul", "matmul_half", "nonzero",
-    "repeat", "scan", "scatter", "searchsorted", "sort", "take", "unique",
+    "outside", "repeat", "scan", "scatter", "searchsorted", "sort", "take", "unique",
 ]  # fmt: skip

@@ -73,6 +73,11 @@ def take(node: Node, out: Any, x: Any, indices: Any) -> None:
     cupy.take(x, indices, axis, out=out)
 
 
+def outside(indices: Any, *, n: int) -> Any:
+    """Whether an index is none of -n to n - 1, as a 0-d array."""
+    return (indices.min() < -n) | (indices.max() >= n)
+
+
 def nonzero(mask: Any) -> tuple[Any, ...]:
     """The coordinates of what is true, in row-major order."""
     return tuple(cupy.ascontiguousarray(i) for i in cupy.nonzero(mask))
