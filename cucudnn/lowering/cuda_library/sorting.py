@@ -24,10 +24,10 @@ template <typename T> __device__ bool is_before(const complex<T>& a, const compl
 }
 """
 _places = cupy.ElementwiseKernel(
-    "T value, raw T keys, int64 n, bool right",
+    "T value, raw T keys, int64 size, bool right",
     "int64 place",
     """
-    long long low = 0, high = n;
+    long long low = 0, high = size;
     while (low < high) {
       const long long middle = low + (high - low) / 2;
       const T key = keys[middle];
