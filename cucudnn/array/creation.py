@@ -301,6 +301,7 @@ def eye(
     """Ones on a diagonal, zeros elsewhere."""
     columns = n_rows if n_cols is None else n_cols
     kind, name = _dtype(dtype), devices.get(device).name
+    k = max(-n_rows, min(k, columns))  # any number, also one that int64 cannot hold
 
     def make() -> Node:
         shape = (n_rows, columns)
@@ -317,6 +318,7 @@ def _triangle(x: Any, k: int, lower: bool) -> ndarray:
     x = as_array(x)
     if x.ndim < 2:
         raise ValueError(f"expected at least 2 dimensions, got {x.ndim}")
+    k = max(-x.shape[-2], min(k, x.shape[-1]))
 
     def make(node: Node) -> Node:
         shape, name = node.shape, node.device

@@ -423,6 +423,70 @@ class ndarray:  # noqa: N801 - NumPy's name
         """Standard deviation over axes."""
         return unary(ops.sqrt, variance(self, axis, ddof, keepdims))
 
+    def cumsum(self, axis: Any = None, dtype: Any = None) -> ndarray:
+        """Sums of each element and all before it."""
+        from .statistical import cumsum
+
+        return cumsum(self, axis, dtype)
+
+    def cumprod(self, axis: Any = None, dtype: Any = None) -> ndarray:
+        """Products of each element and all before it."""
+        from .statistical import cumprod
+
+        return cumprod(self, axis, dtype)
+
+    def clip(self, min: Any = None, max: Any = None) -> ndarray:  # noqa: A002
+        """The elements limited to an interval."""
+        from .elementwise import clip
+
+        return clip(self, min, max)
+
+    def round(self, decimals: int = 0) -> ndarray:
+        """The elements rounded to a number of decimals."""
+        from .elementwise import round  # noqa: A004
+
+        return round(self, decimals)
+
+    # --- sorting, searching, taking ---------------------------------------------------------------
+
+    def sort(self, axis: int = -1, *, descending: bool = False, stable: bool = True) -> None:
+        """Put the elements along an axis in order, in place."""
+        from .sorting import sort
+
+        self[...] = sort(self, axis, descending=descending, stable=stable)
+
+    def argsort(
+        self, axis: int | None = -1, *, descending: bool = False, stable: bool = True
+    ) -> ndarray:
+        """The positions that put the elements along an axis in order."""
+        from .sorting import argsort
+
+        return argsort(self, axis, descending=descending, stable=stable)
+
+    def searchsorted(self, v: Any, side: str = "left", sorter: Any = None) -> ndarray:
+        """Where in these sorted elements others would have to be put."""
+        from .searching import searchsorted
+
+        return searchsorted(self, v, side, sorter)
+
+    def nonzero(self) -> tuple[ndarray, ...]:
+        """Where the elements are that are not zero."""
+        from .searching import nonzero
+
+        return nonzero(self)
+
+    def take(self, indices: Any, axis: int | None = None) -> ndarray:
+        """The elements at indices along an axis."""
+        from .taking import take
+
+        return take(self, indices, axis)
+
+    def repeat(self, repeats: Any, axis: int | None = None) -> ndarray:
+        """Each element several times."""
+        from .manipulation import repeat
+
+        return repeat(self, repeats, axis)
+
     # --- indexing ---------------------------------------------------------------------------------
 
     def __getitem__(self, key: Any) -> ndarray:

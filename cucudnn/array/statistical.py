@@ -1,18 +1,35 @@
-"""Statistical functions, and any and all: reductions over any axes."""
+"""Statistical functions, and any and all: reductions over any axes, running sums, medians."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from ..graph import ops
-from .ndarray import as_array, ndarray, reduction, unary, variance
+from ..graph import dtypes, ops, shapes
+from ..graph.node import Node
+from ..graph.ops import Op
+from . import apply, library
+from .creation import full, zeros
+from .manipulation import concat
+from .ndarray import (
+    as_array,
+    binary,
+    converted,
+    ndarray,
+    operand,
+    record,
+    reduction,
+    reshaped,
+    unary,
+    variance,
+)
 from .ndarray import mean as record_mean
+from .sorting import sort
 
 Axis = int | tuple[int, ...] | None
 
 
 def sum(  # noqa: A001 - the standard's name
-    x: Any, /, *, axis: Axis = None, dtype: Any = None, keepdims: bool = False
+    x: Any, /, axis: Axis = None, *, dtype: Any = None, keepdims: bool = False
 ) -> ndarray:
     """Sum of the elements. Small integers are summed in 64 bits; an empty sum is 0.
 
@@ -24,51 +41,246 @@ def sum(  # noqa: A001 - the standard's name
 
 
 def prod(  # noqa: D103
-    x: Any, /, *, axis: Axis = None, dtype: Any = None, keepdims: bool = False
+    x: Any, /, axis: Axis = None, *, dtype: Any = None, keepdims: bool = False
 ) -> ndarray:
     """Product of the elements; an empty product is 1."""
     return reduction(ops.prod, as_array(x), axis, keepdims, dtype)
 
 
-def max(x: Any, /, *, axis: Axis = None, keepdims: bool = False) -> ndarray:  # noqa: A001
+def max(x: Any, /, axis: Axis = None, *, keepdims: bool = False) -> ndarray:  # noqa: A001
     """Largest element; NaN if there is one."""
     return reduction(ops.max_, as_array(x), axis, keepdims)
 
 
-def min(x: Any, /, *, axis: Axis = None, keepdims: bool = False) -> ndarray:  # noqa: A001
+def min(x: Any, /, axis: Axis = None, *, keepdims: bool = False) -> ndarray:  # noqa: A001
     """Smallest element; NaN if there is one."""
     return reduction(ops.min_, as_array(x), axis, keepdims)
 
 
-def any(x: Any, /, *, axis: Axis = None, keepdims: bool = False) -> ndarray:  # noqa: A001
+def any(x: Any, /, axis: Axis = None, *, keepdims: bool = False) -> ndarray:  # noqa: A001
     """Whether at least one element is true."""
     return reduction(ops.any_, as_array(x), axis, keepdims)
 
 
-def all(x: Any, /, *, axis: Axis = None, keepdims: bool = False) -> ndarray:  # noqa: A001
+def all(x: Any, /, axis: Axis = None, *, keepdims: bool = False) -> ndarray:  # noqa: A001
     """Whether all elements are true."""
     return reduction(ops.all_, as_array(x), axis, keepdims)
 
 
-def mean(x: Any, /, *, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> ndarray:
+def mean(x: Any, /, axis: Axis = None, *, dtype: Any = None, keepdims: bool = False) -> ndarray:
     """Arithmetic mean."""
     return record_mean(as_array(x), axis, keepdims, dtype)
 
 
 def var(
-    x: Any, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False
+    x: Any, /, axis: Axis = None, *, correction: float = 0.0, keepdims: bool = False
 ) -> ndarray:
     """Variance: mean squared deviation from the mean, over n - correction."""
     return variance(as_array(x), axis, correction, keepdims)
 
 
 def std(
-    x: Any, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False
+    x: Any, /, axis: Axis = None, *, correction: float = 0.0, keepdims: bool = False
 ) -> ndarray:
     """Standard deviation: the square root of the variance."""
     return unary(ops.sqrt, variance(as_array(x), axis, correction, keepdims))
 
 
+def _running(op: Op, x: Any, axis: int | None, dtype: Any) -> ndarray:
+    """Prefixes combined by an op along an axis, in the dtype of sums; of all elements for None."""
+    x = as_array(x)
+    x, axis = (reshaped(x, (-1,)), 0) if axis is None else (x, axis)
+    axis = shapes.normal_axis(axis, x.ndim)
+    out = dtypes.accumulator(x.dtype) if dtype is None else dtypes.canonical(dtype)
+
+    def make(node: Node) -> Node:
+        wide = apply.cast(apply.cast(node, out), dtypes.computed(out))
+        result = apply.library(ops.scan, (wide,), node.shape, wide.dtype, (op, axis))
+        return apply.cast(result, out)
+
+    return record(make, x, scalar=False)
+
+
+def _cumulative(op: Op, start: int, x: Any, axis: Any, dtype: Any, initial: bool) -> ndarray:
+    x = as_array(x)
+    if not x.ndim:
+        x = reshaped(x, (1,))
+    if axis is None:
+        if x.ndim > 1:
+            raise ValueError(f"an array of {x.ndim} dimensions needs an axis")
+        axis = 0
+    result = _running(op, x, axis, dtype)
+    if not initial:
+        return result
+    axis = shapes.normal_axis(axis, x.ndim)
+    shape = (*x.shape[:axis], 1, *x.shape[axis + 1 :])
+    first = full(shape, start, dtype=result.dtype, device=x.device)
+    return concat([first, result], axis=axis)
+
+
+def cumulative_sum(
+    x: Any, /, axis: int | None = None, *, dtype: Any = None, include_initial: bool = False
+) -> ndarray:
+    """Sums of each element and all before it along an axis.
+
+    Parameters
+    ----------
+    x : array_like
+    axis : int, optional
+        It may be left out for one dimension.
+    dtype : dtype, optional
+        By default that of `sum`. float16 and bfloat16 are summed in float32.
+    include_initial : bool, default False
+        Begin with 0; the axis has one element more.
+
+    Returns
+    -------
+    ndarray
+
+    Raises
+    ------
+    ValueError
+        If several dimensions are given and no axis.
+    """
+    return _cumulative(ops.add, 0, x, axis, dtype, include_initial)
+
+
+def cumulative_prod(
+    x: Any, /, axis: int | None = None, *, dtype: Any = None, include_initial: bool = False
+) -> ndarray:
+    """Products of each element and all before it along an axis; see `cumulative_sum`. The initial
+    one is 1."""
+    return _cumulative(ops.multiply, 1, x, axis, dtype, include_initial)
+
+
+def cumsum(x: Any, /, axis: int | None = None, dtype: Any = None) -> ndarray:
+    """NumPy's `cumulative_sum`: without an axis, of all elements in row-major order."""
+    return _running(ops.add, x, axis, dtype)
+
+
+def cumprod(x: Any, /, axis: int | None = None, dtype: Any = None) -> ndarray:
+    """NumPy's `cumulative_prod`: without an axis, of all elements in row-major order."""
+    return _running(ops.multiply, x, axis, dtype)
+
+
+def median(x: Any, /, axis: Axis = None, *, keepdims: bool = False) -> ndarray:
+    """The middle element in order, or the mean of the middle two; NaN where there is a NaN.
+
+    Parameters
+    ----------
+    x : array_like
+    axis : int or tuple of int, optional
+        All axes by default.
+    keepdims : bool, default False
+
+    Returns
+    -------
+    ndarray
+        Of the dtype of `mean`; NaN where there are no elements.
+    """
+    x = as_array(x)
+    axes = shapes.normal_axes(axis, x.ndim)
+    kept = [a for a in range(x.ndim) if a not in axes]
+    count = shapes.size(tuple(x.shape[a] for a in axes))
+    rows = reshaped(x.transpose(*kept, *axes), (*(x.shape[a] for a in kept), count))
+    rows = sort(rows, stable=False)
+    middle = record_mean(rows[..., (count - 1) // 2 if count else 0 : count // 2 + 1], -1, False)
+    if count and x.dtype.kind in "fcV":
+        # NaNs are last, and a number plus a NaN is a NaN
+        last = rows[..., -1]
+        nans = unary(ops.isnan, last)
+        middle = record(lambda c, a, b: apply.elementwise(ops.where, c, a, b), nans, last, middle)
+    return reshaped(middle, shapes.reduced(x.shape, axes, keepdims))
+
+
+def average(
+    x: Any, /, axis: Axis = None, weights: Any = None, *, keepdims: bool = False
+) -> ndarray:
+    """Mean with weights: the sum of x · weights over the sum of the weights.
+
+    Parameters
+    ----------
+    x : array_like
+    axis : int or tuple of int, optional
+        All axes by default.
+    weights : array_like, optional
+        Of x's shape, or of the extents of the axes. Without them it is `mean`.
+    keepdims : bool, default False
+
+    Returns
+    -------
+    ndarray
+        NaN or infinity where the weights' sum is zero; NumPy raises there.
+
+    Raises
+    ------
+    ValueError
+        If the weights' shape is another one.
+    """
+    x = as_array(x, weights.device.name if type(weights) is ndarray else None)
+    if weights is None:
+        return record_mean(x, axis, keepdims)
+    w = as_array(operand(weights, x.device.name), x.device.name)
+    axes = shapes.normal_axes(axis, x.ndim)
+    if w.shape != x.shape:
+        given = axis if isinstance(axis, (tuple, list)) else axes
+        order = [shapes.normal_axis(a, x.ndim) for a in given]
+        if axis is None or w.shape != tuple(x.shape[a] for a in order):
+            raise ValueError(f"average: weights of shape {w.shape} for an array of {x.shape}")
+        w = w.transpose(*(order.index(a) for a in axes))
+        w = reshaped(w, tuple(n if a in axes else 1 for a, n in enumerate(x.shape)))
+    dtype = dtypes.promote(x.dtype, w.dtype, *([dtypes.float64] if x.dtype.kind in "biu" else []))
+    w = converted(w, dtype, copy=False)
+    total = reduction(ops.sum_, binary(ops.multiply, x, w), axes, keepdims, dtype)
+    return binary(ops.divide, total, reduction(ops.sum_, w, axes, keepdims, dtype))
+
+
+def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> ndarray:
+    """How often each number from 0 to the largest occurs. It runs at once.
+
+    Parameters
+    ----------
+    x : array_like of int
+        1-d, not negative.
+    weights : array_like, optional
+        Of x's shape: the result is the sum of the weights, in float64, in place of the number. On
+        CUDA the order of the additions may change from call to call.
+    minlength : int, default 0
+        The least length of the result.
+
+    Returns
+    -------
+    ndarray
+        int64, or float64 with weights.
+
+    Raises
+    ------
+    TypeError
+        If x is not of integers.
+    ValueError
+        If x is not 1-d, a number is negative, or the shapes differ.
+    """
+    x = as_array(x)
+    if x.dtype.kind not in "iub":
+        raise TypeError(f"bincount: expected integers, got {x.dtype.name}")
+    if x.ndim != 1:
+        raise ValueError(f"bincount: expected 1 dimension, got {x.ndim}")
+    if minlength < 0:
+        raise ValueError(f"bincount: minlength must not be negative, got {minlength}")
+    operands = [converted(x, dtypes.int64, copy=False)]
+    if weights is not None:
+        w = as_array(operand(weights, x.device.name), x.device.name)
+        if w.shape != x.shape:
+            raise ValueError(f"bincount: {x.size} numbers, but weights of shape {w.shape}")
+        operands.append(converted(w, dtypes.float64, copy=False))
+    if not x.size:
+        return zeros(minlength, dtypes.int64, device=x.device)
+    return library.call("bincount", *operands, minlength=minlength)[0]
+
+
 amax, amin = max, min
 
-__all__ = ["all", "amax", "amin", "any", "max", "mean", "min", "prod", "std", "sum", "var"]
+__all__ = [
+    "all", "amax", "amin", "any", "average", "bincount", "cumprod", "cumsum", "cumulative_prod",
+    "cumulative_sum", "max", "mean", "median", "min", "prod", "std", "sum", "var",
+]  # fmt: skip

@@ -1,16 +1,116 @@
-"""When things run: flush, synchronize; and what the settings and the machine are."""
+"""Differences; shapes of array_likes; when things run: flush, synchronize."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import byte_bounds
 
+from ..graph import ops, shapes
 from ..lowering import device as devices
 from ..lowering import evaluate as evaluation
 from ..lowering import log
 from . import unit
-from .ndarray import as_array, ndarray, node_of, ours
+from .manipulation import broadcast_to, concat
+from .ndarray import (
+    IMAGINARY,
+    as_array,
+    binary,
+    geometry,
+    ndarray,
+    node_of,
+    operand,
+    ours,
+)
+
+
+def diff(x: Any, /, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> ndarray:
+    """Differences of neighbours along an axis; of booleans, whether they differ.
+
+    Parameters
+    ----------
+    x : array_like
+    n : int, default 1
+        How often differences are taken.
+    axis : int, default -1
+    prepend, append : array_like, optional
+        What stands before and behind x along the axis; a 0-d one is broadcast.
+
+    Returns
+    -------
+    ndarray
+        With n elements less along the axis, or none.
+
+    Raises
+    ------
+    ValueError
+        If n is negative or x is 0-d.
+    """
+    if n < 0:
+        raise ValueError(f"diff: n must not be negative, got {n}")
+    array: ndarray = as_array(x)
+    if n == 0:
+        return array
+    if not array.ndim:
+        raise ValueError("diff: expected at least 1 dimension, got 0")
+    axis = shapes.normal_axis(axis, array.ndim)
+    parts = [*_end(prepend, array, axis), array, *_end(append, array, axis)]
+    array = concat(parts, axis=axis) if len(parts) > 1 else array
+    op = ops.not_equal if array.dtype.kind == "b" else ops.subtract
+    lead = (slice(None),) * axis
+    for _ in range(n):
+        array = binary(op, array[(*lead, slice(1, None))], array[(*lead, slice(None, -1))])
+    return array
+
+
+def may_share_memory(x1: Any, x2: Any, /, max_work: int | None = None) -> bool:
+    """Whether the memory of two arrays, ours or NumPy's, overlaps from the first byte to the last.
+
+    What is still to be computed has no memory of its own that NumPy's arrays could share.
+    `max_work` is there for NumPy's callers.
+    """
+    if type(x1) is ndarray and type(x2) is ndarray and x1._storage is x2._storage:
+        first, other = (byte_bounds(geometry(x)) for x in (x1, x2))
+    else:
+        first, other = _bounds(x1), _bounds(x2)
+    return bool(first[0] < other[1] and other[0] < first[1])
+
+
+def _bounds(x: Any) -> tuple[int, int]:
+    """The addresses of the first byte and behind the last; nothing for what is not on the host."""
+    if isinstance(x, np.ndarray):
+        return byte_bounds(x)
+    memory = x._storage.node.data if type(x) is ndarray and x.device.kind == "cpu" else None
+    if memory is None:
+        return 0, 0
+    low, high = byte_bounds(geometry(x))
+    return low - IMAGINARY + memory.address, high - IMAGINARY + memory.address
+
+
+def _end(part: Any, x: ndarray, axis: int) -> list[ndarray]:
+    """What is put at an end of x: nothing, or one array."""
+    if part is None:
+        return []
+    name = x.device.name
+    end = as_array(operand(part, name), name)
+    return [end if end.ndim else broadcast_to(end, (*x.shape[:axis], 1, *x.shape[axis + 1 :]))]
+
+
+def ndim(x: Any, /) -> int:
+    """The number of axes."""
+    return as_array(x).ndim
+
+
+def shape(x: Any, /) -> tuple[int, ...]:
+    """The extents of the axes."""
+    return as_array(x).shape
+
+
+def size(x: Any, /, axis: int | tuple[int, ...] | None = None) -> int:
+    """The number of elements, or the extent of an axis or of several together."""
+    extents: shapes.Shape = as_array(x).shape
+    return shapes.size(tuple(extents[a] for a in shapes.normal_axes(axis, len(extents))))
 
 
 def flush(*arrays: ndarray) -> None:

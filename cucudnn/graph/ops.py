@@ -468,4 +468,15 @@ det = _add(Op("det", 1, Kind.LIBRARY, "floating-point", summary="Determinant."))
 # axes how many points are transformed: of the output for "irfftn", else of the input.
 fft = _add(Op("fft", 1, Kind.LIBRARY, "floating-point", summary="Discrete Fourier transform."))
 # attrs: (the user's op of two operands, axis). inputs: (x,) or (x, first), of which first is 0-d
-scan = _add(Op("scan", 1, Kind.LIBRARY, summary="Prefixes combined by a user's function."))
+scan = _add(Op("scan", 1, Kind.LIBRARY, summary="Prefixes combined by a function."))
+# attrs: (axis, whether descending, whether equals keep their order)
+sort = _add(Op("sort", 1, Kind.LIBRARY, reference=np.sort, summary="Elements in order."))
+argsort = _add(
+    Op("argsort", 1, Kind.LIBRARY, reference=np.argsort, summary="Positions of a sorted order.")
+)
+# inputs: (sorted 1-d keys, values); attrs: (side,)
+searchsorted = _add(
+    Op("searchsorted", 2, Kind.LIBRARY, reference=np.searchsorted, summary="Places of insertion.")
+)
+# inputs: (x, int64 indices within its bounds); attrs: (axis,)
+take = _add(Op("take", 2, Kind.LIBRARY, reference=np.take, summary="Elements at indices."))

@@ -192,6 +192,14 @@ def test_triangles(name, k, way, device):
     check(getattr(xp, name)(xp.asarray(turned), k=k), getattr(np, name)(turned, k=k), strides=False)
 
 
+@pytest.mark.parametrize("k", [-(2**70), -100, 100, 2**63])
+def test_diagonals_that_are_far_away(k, device):
+    assert not xp.any(xp.eye(3, 4, k=k))
+    x = xp.ones((3, 4))
+    assert bool(xp.all(xp.tril(x, k=k))) is (k > 0)
+    assert bool(xp.all(xp.triu(x, k=k))) is (k < 0)
+
+
 def test_triangles_of_vectors(device):
     with pytest.raises(ValueError, match="2 dimensions"):
         xp.tril(xp.ones(3))

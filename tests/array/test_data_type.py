@@ -85,3 +85,92 @@ def test_complex_to_real_drops_the_imaginary_part_silently(device):
 def test_dtypes_that_are_not_supported(dtype, device):
     with pytest.raises(TypeError):
         xp.astype(xp.ones(3), dtype)
+
+
+@pytest.mark.parametrize(("one", "other"), list(itertools.product(NAMES, repeat=2)))
+def test_can_cast(one, other, device):
+    want = np.can_cast(one, other)
+    assert xp.can_cast(getattr(xp, one), getattr(xp, other)) is want
+    assert xp.can_cast(xp.zeros(1, one), np.dtype(other)) is want
+    assert xp.can_cast(one, other, "same_kind") is np.can_cast(one, other, "same_kind")
+
+
+def test_can_cast_bfloat16():
+    assert xp.can_cast(xp.bfloat16, xp.float32)
+    assert not xp.can_cast(xp.float32, xp.bfloat16)
+
+
+KINDS = {
+    "bool": ["bool"],
+    "signed integer": NAMES[1:5],
+    "unsigned integer": NAMES[5:9],
+    "integral": NAMES[1:9],
+    "real floating": ["float16", "float32", "float64"],
+    "complex floating": ["complex64", "complex128"],
+    "numeric": NAMES[1:],
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_isdtype(name):
+    for dtype in (getattr(xp, name), np.dtype(name), xp.zeros(1, name).dtype):
+        for kind, names in KINDS.items():
+            assert xp.isdtype(dtype, kind) is (name in names)
+        assert xp.isdtype(dtype, getattr(xp, name))
+        assert xp.isdtype(dtype, ("bool", np.dtype(name)))
+        assert not xp.isdtype(dtype, ())
+
+
+def test_isdtype_of_bfloat16():
+    assert xp.isdtype(xp.bfloat16, "real floating")
+    assert xp.isdtype(xp.bfloat16, ("bool", xp.bfloat16))
+    assert not xp.isdtype(xp.bfloat16, xp.float16)
+
+
+def test_isdtype_of_no_kind():
+    with pytest.raises(ValueError, match="unknown kind"):
+        xp.isdtype(xp.int8, "whole")
+
+
+@pytest.mark.parametrize("name", ["float16", "float32", "float64", "complex64", "complex128"])
+def test_finfo(name):
+    want = np.finfo(name)
+    for what in (getattr(xp, name), np.dtype(name), name, xp.zeros(2, name), np.zeros(2, name)):
+        info = xp.finfo(what)
+        assert info.bits == want.bits
+        for field in ("eps", "max", "min", "smallest_normal", "tiny"):
+            value = getattr(info, field)
+            assert type(value) is float
+            assert value == float(getattr(want, field))
+        assert info.dtype == want.dtype
+        assert isinstance(info.dtype, np.dtype)
+
+
+def test_finfo_of_bfloat16():
+    info = xp.finfo(xp.bfloat16)
+    assert (info.bits, info.eps, info.smallest_normal) == (16, 2.0**-7, 2.0**-126)
+    assert info.dtype == xp.bfloat16
+
+
+@pytest.mark.parametrize("name", NAMES[1:9])
+def test_iinfo(name):
+    want = np.iinfo(name)
+    for what in (getattr(xp, name), np.dtype(name), name, xp.zeros(2, name), np.zeros(2, name)):
+        info = xp.iinfo(what)
+        assert (info.bits, info.max, info.min) == (want.bits, want.max, want.min)
+        assert type(info.max) is int
+        assert info.dtype == np.dtype(name)
+
+
+def test_infos_of_other_dtypes():
+    for function, dtype in ((xp.finfo, xp.int8), (xp.finfo, xp.bool), (xp.iinfo, xp.float32)):
+        with pytest.raises(TypeError, match="expected"):
+            function(dtype)
+    with pytest.raises(TypeError):
+        xp.iinfo(xp.bool)
+
+
+def test_infos_are_equal_and_fixed():
+    assert xp.finfo(xp.float32) == xp.finfo(xp.complex64)
+    with pytest.raises(AttributeError):
+        xp.finfo(xp.float32).eps = 1.0

@@ -2,6 +2,7 @@
 
 import itertools
 
+import ml_dtypes
 import numpy as np
 import pytest
 from hypothesis import given
@@ -84,6 +85,25 @@ FUNCTIONS = {
     "stack last": lambda m, x: m.stack([x, x * 2], axis=-1),
     "unstack": lambda m, x: m.unstack(x, axis=1)[2],
     "unstack to scalars": lambda m, x: m.unstack(x[0, 0])[1],
+    "roll": lambda m, x: m.roll(x, 5),
+    "roll back": lambda m, x: m.roll(x, -30),
+    "roll none": lambda m, x: m.roll(x, 24),
+    "roll axis": lambda m, x: m.roll(x, 1, axis=1),
+    "roll axes": lambda m, x: m.roll(x, (1, -2), axis=(0, -1)),
+    "roll axes by one": lambda m, x: m.roll(x, 1, axis=(0, 1)),
+    "roll axis twice": lambda m, x: m.roll(x, (1, 1), axis=2),
+    "roll several": lambda m, x: m.roll(x, (1, 2)),
+    "tile": lambda m, x: m.tile(x, (2, 1, 3)),
+    "tile once": lambda m, x: m.tile(x, ()),
+    "tile last": lambda m, x: m.tile(x, 2),
+    "tile more": lambda m, x: m.tile(x, (2, 1, 1, 2)),
+    "tile never": lambda m, x: m.tile(x, (0, 2)),
+    "repeat": lambda m, x: m.repeat(x, 3),
+    "repeat axis": lambda m, x: m.repeat(x, 2, axis=1),
+    "repeat never": lambda m, x: m.repeat(x, 0, axis=-1),
+    "repeat each": lambda m, x: m.repeat(x, [2, 0, 3], axis=1),
+    "repeat one for all": lambda m, x: m.repeat(x, np.array([2]), axis=2),
+    "repeat method": lambda m, x: x.repeat(np.arange(24) % 3),
     "diagonal": lambda m, x: x.diagonal(1, 1, 2),
     "view": lambda m, x: x.view(),
     "real": lambda m, x: x.real,
@@ -153,6 +173,15 @@ ERRORS = [
     (lambda m, x: m.stack([x, x], axis=4), IndexError),
     (lambda m, x: m.broadcast_arrays(x, x[:, :2]), ValueError),
     (lambda m, x: m.broadcast_shapes((2,), (3,)), ValueError),
+    (lambda m, x: m.roll(x, 1, axis=3), IndexError),
+    (lambda m, x: m.roll(x, (1, 2, 3), axis=(0, 1)), ValueError),
+    (lambda m, x: m.tile(x, (-1, 2)), ValueError),
+    (lambda m, x: m.tile(x, 1.5), TypeError),
+    (lambda m, x: m.repeat(x, -1), ValueError),
+    (lambda m, x: m.repeat(x, 2, axis=3), IndexError),
+    (lambda m, x: m.repeat(x, [1, 2], axis=1), ValueError),
+    (lambda m, x: m.repeat(x, [1, -2, 0], axis=1), ValueError),
+    (lambda m, x: m.repeat(x, [[1, 2, 1]], axis=1), ValueError),
     (lambda m, x: x[0, 0].mT, ValueError),
     (lambda m, x: m.copy(x, order="X"), ValueError),
     (lambda m, x: m.ravel(x, order="X"), ValueError),
@@ -227,6 +256,48 @@ def test_broadcast_arrays(device):
 
 def test_numpys_names():
     assert xp.concatenate is xp.concat
+
+
+@pytest.mark.parametrize("name", ["roll", "tile", "repeat", "repeat each"])
+def test_recorded_functions_and_bfloat16(name, device):
+    a = np.arange(24).reshape(2, 3, 4).astype(ml_dtypes.bfloat16)
+    check(FUNCTIONS[name](xp, xp.asarray(a)), FUNCTIONS[name](np, a))
+
+
+def test_repeat_and_tile_fuse(device):
+    x = xp.arange(4.0)
+    for y in (xp.repeat(x * 2, 3) + 1, xp.tile(x * 2, 3) + 1):
+        assert len(xp.explain(y).kernels) == 1
+    check(xp.repeat(x * 2, 3) + 1, np.repeat(np.arange(4.0) * 2, 3) + 1)
+
+
+def test_repeat_takes_whole_numbers(device):
+    for counts in ([1.0, 2.0], 1.5):
+        with pytest.raises(TypeError, match="integers"):
+            xp.repeat(xp.arange(2), counts)
+
+
+def test_repeat_of_nothing(device):
+    for shape, axis in [((0,), 0), ((0, 3), 0), ((0, 3), 1), ((2, 0), 1)]:
+        counts = np.arange(shape[axis])
+        a = np.zeros(shape)
+        check(xp.repeat(xp.asarray(a), counts, axis=axis), np.repeat(a, counts, axis))
+
+
+@given(st.lists(st.integers(0, 5), max_size=3), st.data())
+def test_moved_and_multiplied(shape, draw):
+    a = np.arange(np.prod(shape, dtype=int)).reshape(shape)
+    x = xp.asarray(a)
+    times = draw.draw(st.lists(st.integers(0, 3), max_size=4).map(tuple))
+    check(xp.tile(x, times), np.tile(a, times))
+    check(xp.roll(x, times), np.roll(a, times))
+    if shape:
+        axis = draw.draw(st.integers(-len(shape), len(shape) - 1))
+        shift = draw.draw(st.integers(-9, 9))
+        check(xp.roll(x, shift, axis=axis), np.roll(a, shift, axis))
+        counts = draw.draw(st.lists(st.integers(0, 3), min_size=shape[axis], max_size=shape[axis]))
+        counts = np.array(counts, int)
+        check(xp.repeat(x, counts, axis=axis), np.repeat(a, counts, axis))
 
 
 # --- chains of views ------------------------------------------------------------------------------

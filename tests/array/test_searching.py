@@ -116,3 +116,106 @@ def test_any_shape(shape, draw):
     axis = draw.draw(st.one_of(st.none(), st.integers(0, len(shape) - 1)))
     for name in BOTH:
         check(getattr(xp, name)(xp.asarray(a), axis=axis), getattr(np, name)(a, axis=axis))
+
+
+# --- what is not zero -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_nonzero(dtype, device):
+    for shape in [(9,), (3, 5), (2, 3, 4), (0,), (0, 3)]:
+        a = data(shape, dtype)
+        for b in (a, np.asfortranarray(a), a[::-1]):
+            x = xp.asarray(b)
+            got, want = xp.nonzero(x), np.nonzero(b)
+            assert isinstance(got, tuple)
+            assert len(got) == len(want)
+            for one, other in zip(got, want, strict=True):
+                check(one, other)
+            check(xp.argwhere(x), np.argwhere(b))
+            check(xp.flatnonzero(x), np.flatnonzero(b))
+            check(x.nonzero()[-1], want[-1])
+
+
+def test_nonzero_counts_nan_and_not_zeros(device):
+    a = np.array([np.nan, 0.0, -0.0, np.inf])
+    check(xp.nonzero(xp.asarray(a))[0], [0, 3])
+    check(xp.nonzero(xp.asarray(a.astype(ml_dtypes.bfloat16)))[0], [0, 3])
+
+
+def test_nonzero_of_0d(device):
+    with pytest.raises(ValueError, match="at least 1 dimension"):
+        xp.nonzero(xp.asarray(1))
+    check(xp.argwhere(xp.asarray(1)), np.argwhere(1))
+    check(xp.argwhere(xp.asarray(0)), np.argwhere(0))
+    check(xp.flatnonzero(xp.asarray(1)), np.flatnonzero(1))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_count_nonzero(dtype, way, device):
+    for shape in [(3, 5), (2, 3, 40), (0, 3)]:
+        a = data(shape, dtype)
+        x = xp.asarray(a)
+        for axis in [None, 0, -1, (0, 1), ()]:
+            for keepdims in (False, True):
+                want = np.count_nonzero(a, axis=axis, keepdims=keepdims)
+                check(xp.count_nonzero(x, axis=axis, keepdims=keepdims), want)
+
+
+# --- places in order ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_searchsorted(dtype, side, device):
+    keys = np.sort(data((30,), dtype))
+    for shape in [(), (7,), (3, 4), (0,), (2, 0)]:
+        wanted = data(shape, dtype, 1)
+        for k in (keys, keys[:1], keys[:0], np.repeat(keys, 2)[::2]):
+            got = xp.searchsorted(xp.asarray(k), xp.asarray(wanted), side=side)
+            check(got, np.searchsorted(k, wanted, side))
+    check(xp.asarray(keys).searchsorted(xp.asarray(wanted), side), np.searchsorted(keys, wanted))
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_searchsorted_values_beyond_and_nan(side, device):
+    keys = np.array([-np.inf, -1.0, 0.0, 0.0, 2.5, np.inf, np.nan, np.nan])
+    wanted = np.array([[-np.inf, -0.0, 0.0], [3.0, np.inf, np.nan]])
+    for dtype in ("float64", "float32", "float16"):
+        k, v = keys.astype(dtype), wanted.astype(dtype)
+        check(xp.searchsorted(xp.asarray(k), xp.asarray(v), side=side), np.searchsorted(k, v, side))
+    k, v = (xp.asarray(a.astype(ml_dtypes.bfloat16)) for a in (keys, wanted))
+    check(xp.searchsorted(k, v, side=side), np.searchsorted(keys, wanted, side))
+
+
+def test_searchsorted_promotes(device):
+    keys = np.array([1, 2, 3], "i4")
+    x = xp.asarray(keys)
+    for v in (2.5, 2, [0, 9], np.array([1.5, 3.5], "f4"), True):
+        check(xp.searchsorted(x, v), np.searchsorted(keys, v))
+    check(xp.searchsorted([1, 2, 3], xp.asarray([2.5])), [2])
+
+
+def test_searchsorted_by_a_sorter(device):
+    a = np.random.default_rng(0).integers(0, 9, 20)
+    order, v = np.argsort(a), np.arange(-1, 11)
+    want = np.searchsorted(a, v, "right", order)
+    check(xp.searchsorted(xp.asarray(a), v, side="right", sorter=order), want)
+    check(xp.asarray(a).searchsorted(v, "right", xp.asarray(order)), want)
+    with pytest.raises(IndexError, match="out of bounds"):
+        xp.searchsorted(xp.asarray(a), v, sorter=order + 1)
+
+
+def test_searchsorted_errors(device):
+    with pytest.raises(ValueError, match="1-d"):
+        xp.searchsorted(xp.ones((2, 2)), 1.0)
+    with pytest.raises(ValueError, match="side"):
+        xp.searchsorted(xp.ones(2), 1.0, side="up")
+
+
+def test_searchsorted_is_lazy(device):
+    x = xp.asarray([1.0, 2.0, 3.0])
+    place = xp.searchsorted(x, 2.5)
+    assert place._storage.node.data is None
+    x[...] = 9
+    check(place, 2)

@@ -420,3 +420,170 @@ def test_variance_does_not_cancel(device):
 def test_numpys_names():
     assert xp.amax is xp.max
     assert xp.amin is xp.min
+
+
+# --- running sums and products --------------------------------------------------------------------
+
+RUNNING = ["cumsum", "cumprod"]
+
+
+def running(name, a, axis):
+    """NumPy's result; halves are combined in float32 and rounded once."""
+    half = a.dtype == BFLOAT16 or a.dtype == np.float16
+    result = getattr(np, name)(a.astype(np.float32) if half else a, axis=axis)
+    return result.astype(a.dtype) if half else result
+
+
+@pytest.mark.parametrize("name", RUNNING)
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_running(name, dtype, way, device):
+    for shape in [(40,), (3, 5), (2, 3, 4), (0, 3), (2, 0)]:
+        a = data(shape, dtype)
+        for b in (a, np.asfortranarray(a), a[::-1], a[..., ::2]):
+            x = xp.asarray(b)
+            for axis in [None, *range(-b.ndim, b.ndim)]:
+                got, want = getattr(xp, name)(x, axis=axis), running(name, b, axis)
+                if dtype.kind == "c":  # products that are no longer exact
+                    assert (got.shape, got.dtype) == (want.shape, want.dtype)
+                    np.testing.assert_allclose(xp.asnumpy(got), want, 1e-5)
+                else:
+                    check(got, want)
+                    check(getattr(x, name)(axis), want)
+
+
+@pytest.mark.parametrize("length", [1, 31, 1024, 5000, 70_001])
+@pytest.mark.parametrize("dtype", ["int64", "float64", "uint8"])
+def test_running_lengths(length, dtype, way, device):
+    a = data((length,), np.dtype(dtype))
+    check(xp.cumulative_sum(xp.asarray(a)), np.cumsum(a))
+    b = np.stack([a, a[::-1]])
+    check(xp.cumulative_sum(xp.asarray(b), axis=1), np.cumsum(b, axis=1))
+    check(xp.cumulative_sum(xp.asarray(b.T), axis=0), np.cumsum(b.T, axis=0))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shape", [(1_500_001,), (2, 800_000)])
+def test_running_sums_that_are_compiled(shape, device):
+    a = np.random.default_rng(0).integers(-9, 9, shape).astype("f8")
+    check(xp.cumulative_sum(xp.asarray(a), axis=-1), np.cumsum(a, axis=-1))
+
+
+def test_running_sums_on_the_cpu_are_numpys_bits():
+    a = np.random.default_rng(0).standard_normal((7, 300)).astype("f4")
+    for axis, name in itertools.product((0, 1), RUNNING):
+        got = getattr(xp, name)(xp.asarray(a, device="cpu"), axis=axis)
+        same_bits(xp.asnumpy(got), getattr(np, name)(a, axis=axis))
+
+
+@pytest.mark.parametrize("name", ["cumulative_sum", "cumulative_prod"])
+def test_cumulative(name, device):
+    for dtype in ("bool", "uint8", "int16", "float32", "complex64"):
+        a = data((3, 4), np.dtype(dtype))
+        for axis, initial in itertools.product((0, 1, -1), (False, True)):
+            want = getattr(np, name)(a, axis=axis, include_initial=initial)
+            got = getattr(xp, name)(xp.asarray(a), axis=axis, include_initial=initial)
+            check(got, want)
+        for wanted in ("int64", "float64"):
+            got = getattr(xp, name)(xp.asarray(a.real), axis=0, dtype=wanted)
+            check(got, getattr(np, name)(a.real, axis=0, dtype=wanted))
+    for a in (np.arange(1.0, 5.0), np.zeros(0), np.array(3.0)):
+        for initial in (False, True):
+            got = getattr(xp, name)(xp.asarray(a), include_initial=initial)
+            check(got, getattr(np, name)(a, include_initial=initial))
+    with pytest.raises(ValueError, match="needs an axis"):
+        getattr(xp, name)(xp.ones((2, 2)))
+    with pytest.raises(IndexError):
+        getattr(xp, name)(xp.ones((2, 2)), axis=2)
+
+
+def test_running_nan_stays(device):
+    a = np.array([1.0, np.nan, 2.0, np.inf])
+    check(xp.cumulative_sum(xp.asarray(a)), np.cumsum(a))
+
+
+def test_running_fuses_with_its_neighbours(device):
+    x = xp.arange(10.0)
+    y = xp.cumulative_sum(x * 2) + 1
+    x[...] = 0
+    check(y, np.cumsum(np.arange(10.0) * 2) + 1)
+
+
+# --- medians and counts ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "float16", "float32", "float64", "complex64"])
+def test_median(dtype, device):
+    for shape in [(5,), (6,), (3, 4), (2, 3, 5), (1,)]:
+        a = np.random.default_rng(0).integers(0, 9, shape).astype(dtype)
+        axes = [None, 0, -1] + ([(0, 1), (1, 0)] if a.ndim > 1 else [])
+        for axis, keepdims in itertools.product(axes, (False, True)):
+            want = np.asarray(np.median(a, axis=axis, keepdims=keepdims))
+            check(xp.median(xp.asarray(a), axis=axis, keepdims=keepdims), want)
+
+
+def test_median_with_nan_and_inf(device):
+    a = np.array([[1.0, np.nan, 2.0], [3.0, 1.0, 2.0], [np.inf, np.inf, 0.0]])
+    for axis in (None, 0, 1):
+        check(xp.median(xp.asarray(a), axis=axis), np.asarray(np.median(a, axis=axis)))
+    assert np.isnan(float(xp.median(xp.zeros(0))))
+    assert xp.isnan(xp.median(xp.zeros((2, 0)), axis=1)).tolist() == [True, True]
+
+
+def test_bincount(device):
+    x = np.array([0, 3, 1, 1, 7, 3, 3])
+    for dtype in ("int8", "uint64", "int64"):
+        check(xp.bincount(xp.asarray(x.astype(dtype))), np.bincount(x))
+    for minlength in (0, 3, 20):
+        check(xp.bincount(xp.asarray(x), minlength=minlength), np.bincount(x, minlength=minlength))
+        empty = xp.bincount(xp.asarray(x[:0]), minlength=minlength)
+        check(empty, np.bincount(x[:0], minlength=minlength))
+    weights = np.array([0.5, 1, 2, 4, 8, 16, 32], "f4")
+    check(xp.bincount(xp.asarray(x), xp.asarray(weights)), np.bincount(x, weights))
+    check(xp.bincount(xp.asarray(x), weights=[1] * 7), np.bincount(x, [1] * 7))
+
+
+def test_bincount_errors(device):
+    for x, error in [
+        ([-1, 2], ValueError),
+        ([[1]], ValueError),
+        (1, ValueError),
+        (np.array([1 << 63], "u8"), ValueError),
+    ]:
+        with pytest.raises(error):
+            np.bincount(x)
+        with pytest.raises(error):
+            xp.bincount(xp.asarray(x))
+    with pytest.raises(TypeError, match="integers"):
+        xp.bincount([0.5])
+    with pytest.raises(ValueError, match="weights"):
+        xp.bincount(xp.asarray([1, 2]), weights=[1.0])
+    with pytest.raises(ValueError, match="minlength"):
+        xp.bincount(xp.asarray([1, 2]), minlength=-1)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "float32", "float64", "complex64"])
+def test_average(dtype, device):
+    a = np.random.default_rng(0).integers(1, 9, (3, 4, 5)).astype(dtype)
+    x = xp.asarray(a)
+    for axis, shape in [
+        (None, a.shape),
+        (1, (4,)),
+        (-1, a.shape),
+        ((0, 2), (3, 5)),
+        ((2, 0), (5, 3)),
+    ]:
+        for kind, keepdims in itertools.product(("float64", "int64", "float32"), (False, True)):
+            w = np.random.default_rng(1).integers(1, 5, shape).astype(kind)
+            want = np.asarray(np.average(a, axis, w, keepdims=keepdims))
+            got = xp.average(x, axis, xp.asarray(w), keepdims=keepdims)
+            assert (got.shape, got.dtype) == (want.shape, want.dtype)
+            np.testing.assert_allclose(xp.asnumpy(got), want, 1e-6)
+    check(xp.average(xp.asarray([1.0, 2.0])), np.asarray(1.5))
+    assert type(np.average(np.ones(2), weights=xp.ones(2))) is xp.ndarray
+
+
+def test_average_errors(device):
+    for axis, shape in [(None, (3,)), (0, (4,)), (0, (3, 1)), ((0, 1), (4, 3))]:
+        with pytest.raises(ValueError, match="weights"):
+            xp.average(xp.ones((3, 4)), axis, np.ones(shape))
+    assert np.isnan(float(xp.average(xp.ones(2), weights=xp.zeros(2))))

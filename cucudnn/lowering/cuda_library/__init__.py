@@ -4,9 +4,10 @@ A call of the library table takes the node, the array that it writes, and the op
 return arrays.
 """
 
+from .accumulation import accumulate
 from .convolution import conv2d
 from .fourier import fft
-from .indexing import gather, scatter
+from .indexing import gather, nonzero, outside, repeat, scatter, take
 from .linear_algebra import (
     cholesky,
     det,
@@ -23,8 +24,13 @@ from .linear_algebra import (
 )
 from .products import matmul, matmul_half
 from .scan import scan
+from .sets import bincount, unique
+from .sorting import argsort, searchsorted, sort
 
 __all__ = [
+    "accumulate",
+    "argsort",
+    "bincount",
     "cholesky",
     "conv2d",
     "det",
@@ -37,11 +43,18 @@ __all__ = [
     "inv",
     "matmul",
     "matmul_half",
+    "nonzero",
+    "outside",
     "qr",
+    "repeat",
     "scan",
     "scatter",
+    "searchsorted",
     "slogdet",
     "solve",
+    "sort",
     "svd",
     "svdvals",
+    "take",
+    "unique",
 ]

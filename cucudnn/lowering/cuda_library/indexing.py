@@ -10,6 +10,8 @@ from typing import Any
 import cupy
 import numpy as np
 
+from ...graph.node import Node
+
 
 def _positions(shape: tuple[int, ...], key: Any) -> np.ndarray[Any, Any]:
     """Row-major positions of the elements that a key names."""
@@ -61,3 +63,31 @@ def scatter(x: Any, key: Any, value: Any) -> None:
         value = value[cupy.asarray(positions.size - 1 - first)]
     if places.size:
         x.reshape(-1)[cupy.asarray(places)] = value
+
+
+def take(node: Node, out: Any, x: Any, indices: Any) -> None:
+    """The elements at indices along an axis; the indices are within its bounds."""
+    (axis,) = node.attrs
+    if x.dtype.kind == "V":  # bfloat16: moved as bits
+        x, out = x.view(cupy.uint16), out.view(cupy.uint16)
+    cupy.take(x, indices, axis, out=out)
+
+
+def outside(indices: Any, *, n: int) -> Any:
+    """Whether an index is none of -n to n - 1, as a 0-d array."""
+    return (indices.min() < -n) | (indices.max() >= n)
+
+
+def nonzero(mask: Any) -> tuple[Any, ...]:
+    """The coordinates of what is true, in row-major order."""
+    return tuple(cupy.ascontiguousarray(i) for i in cupy.nonzero(mask))
+
+
+def repeat(x: Any, repeats: Any, *, axis: int) -> Any:
+    """Each element along an axis as often as `repeats` says: only their sum is read."""
+    ends = cupy.cumsum(cupy.broadcast_to(repeats, (x.shape[axis],)))
+    total = int(ends[-1]) if ends.size else 0
+    places = cupy.searchsorted(ends, cupy.arange(total), side="right")
+    if x.dtype.kind == "V":
+        return cupy.take(x.view(cupy.uint16), places, axis).view(x.dtype)
+    return cupy.take(x, places, axis)

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from ...graph.node import Node
+
 Array = np.ndarray[Any, Any]
 
 
@@ -17,3 +19,27 @@ def gather(x: Array, key: Any) -> Array:
 def scatter(x: Array, key: Any, value: Any) -> None:
     """Set the elements at index arrays or masks; of equal places the last wins."""
     x[key] = value
+
+
+def take(node: Node, out: Array, x: Array, indices: Array) -> None:
+    """The elements at indices along an axis; the indices are within its bounds."""
+    (axis,) = node.attrs
+    if x.flags.c_contiguous:
+        np.take(x, indices, axis, out=out, mode="wrap")  # "raise" would go through a copy of out
+    else:  # np.take would copy all of x
+        out[...] = x[(slice(None),) * axis + (indices,)]
+
+
+def outside(indices: Array, *, n: int) -> Array:
+    """Whether an index is none of -n to n - 1, as a 0-d array."""
+    return np.asarray((indices.min() < -n) | (indices.max() >= n))
+
+
+def nonzero(mask: Array) -> tuple[Array, ...]:
+    """The coordinates of what is true, in row-major order."""
+    return tuple(np.nonzero(mask))
+
+
+def repeat(x: Array, repeats: Array, *, axis: int) -> Array:
+    """Each element along an axis as often as `repeats` says."""
+    return np.repeat(x, repeats, axis)

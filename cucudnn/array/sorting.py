@@ -1,0 +1,100 @@
+"""Sorting functions. Sorts are stable; NaNs are larger than all numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..graph import dtypes, ops, shapes
+from ..graph.dtypes import DType
+from ..graph.node import Node
+from . import apply
+from .ndarray import as_array, ndarray, record, reshaped
+
+
+def sortable(dtype: DType) -> DType:
+    """A dtype that libraries sort, and that has the order and the differences of another one."""
+    return dtypes.uint8 if dtype == dtypes.bool_ else dtypes.computed(dtype)
+
+
+def _flattened(x: Any, axis: int | None) -> tuple[ndarray, int]:
+    """The array and a non-negative axis; all elements along one axis for None."""
+    x = as_array(x)
+    if axis is None:
+        return reshaped(x, (-1,)), 0
+    return x, shapes.normal_axis(axis, x.ndim)
+
+
+def sort(
+    x: Any, /, axis: int | None = -1, *, descending: bool = False, stable: bool = True
+) -> ndarray:
+    """The elements along an axis in order.
+
+    Parameters
+    ----------
+    x : array_like
+        Complex numbers are ordered by their real parts, then by their imaginary parts.
+    axis : int or None, default -1
+        None: all elements along one axis, as NumPy.
+    descending : bool, default False
+        From the largest to the smallest; NaNs, which are last otherwise, come first.
+    stable : bool, default True
+        Equal elements (zeros of both signs) keep their order. False: they need not.
+
+    Returns
+    -------
+    ndarray
+        Of x's shape and dtype.
+
+    Raises
+    ------
+    IndexError
+        If the axis is out of range.
+    """
+    x, axis = _flattened(x, axis)
+
+    def make(node: Node) -> Node:
+        keys = apply.cast(node, sortable(node.dtype))
+        attrs = (axis, bool(descending), bool(stable))
+        result = apply.library(ops.sort, (keys,), node.shape, keys.dtype, attrs)
+        apply.in_layout_of(result, node)
+        return apply.cast(result, node.dtype)
+
+    return record(make, x, scalar=False)
+
+
+def argsort(
+    x: Any, /, axis: int | None = -1, *, descending: bool = False, stable: bool = True
+) -> ndarray:
+    """The positions that put the elements along an axis in order.
+
+    Parameters
+    ----------
+    x : array_like
+    axis : int or None, default -1
+        None: positions among all elements in row-major order, as NumPy.
+    descending : bool, default False
+        From the largest to the smallest; NaNs, which are last otherwise, come first.
+    stable : bool, default True
+        Equal elements keep their order, also descending. False: they need not.
+
+    Returns
+    -------
+    ndarray
+        int64, of x's shape.
+
+    Raises
+    ------
+    IndexError
+        If the axis is out of range.
+    """
+    x, axis = _flattened(x, axis)
+
+    def make(node: Node) -> Node:
+        keys = apply.cast(node, sortable(node.dtype))
+        attrs = (axis, bool(descending), bool(stable))
+        return apply.library(ops.argsort, (keys,), node.shape, dtypes.int64, attrs)
+
+    return record(make, x, scalar=False)
+
+
+__all__ = ["argsort", "sort"]

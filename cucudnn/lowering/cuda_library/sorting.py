@@ -1,0 +1,75 @@
+"""Sorting and searching on CUDA: Thrust's stable sorts through CuPy. NaNs are larger than all
+numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import cupy
+
+from ...graph.node import Node
+
+# NumPy's order. A real NaN is behind all numbers; of complex numbers R + Rj, R + NaNj, NaN + Rj,
+# NaN + NaNj.
+_ORDER = """
+template <typename T> __device__ bool is_before(const T& a, const T& b) {
+  return a < b || (b != b && a == a);
+}
+template <typename T> __device__ bool is_before(const complex<T>& a, const complex<T>& b) {
+  const bool a_whole = a.imag() == a.imag(), b_whole = b.imag() == b.imag();
+  if (a.real() < b.real()) return a_whole || !b_whole;
+  if (a.real() > b.real()) return a_whole && !b_whole;
+  const bool both = a.real() != a.real() && b.real() != b.real();
+  return a.real() == b.real() || both ? is_before(a.imag(), b.imag()) : b.real() != b.real();
+}
+"""
+_places = cupy.ElementwiseKernel(
+    "T value, raw T keys, int64 size, bool right",
+    "int64 place",
+    """
+    long long low = 0, high = size;
+    while (low < high) {
+      const long long middle = low + (high - low) / 2;
+      const T key = keys[middle];
+      if (right ? !is_before(value, key) : is_before(key, value)) low = middle + 1;
+      else high = middle;
+    }
+    place = low;
+    """,
+    "xp_searchsorted",
+    preamble=_ORDER,
+)
+
+
+def keys_of(x: Any, axis: int, descending: bool) -> Any:
+    """A copy that is sorted in place of x: contiguous, the axis last, turned if descending.
+
+    A radix sort takes a NaN with a sign for the smallest number, so NaNs lose theirs.
+    """
+    rows = cupy.moveaxis(cupy.flip(x, axis) if descending else x, axis, -1)
+    if x.dtype.kind == "f":
+        return cupy.ascontiguousarray(cupy.where(rows == rows, rows, x.dtype.type("nan")))
+    return rows.copy(order="C")
+
+
+def sort(node: Node, out: Any, x: Any) -> None:
+    """The elements along an axis in order; descending, NaNs come first."""
+    axis, descending, _ = node.attrs
+    keys = keys_of(x, axis, descending)
+    keys.sort(axis=-1)
+    out[...] = cupy.moveaxis(cupy.flip(keys, -1) if descending else keys, -1, axis)
+
+
+def argsort(node: Node, out: Any, x: Any) -> None:
+    """The positions that put the elements along an axis in order."""
+    axis, descending, _ = node.attrs
+    order = keys_of(x, axis, descending).argsort(axis=-1)
+    if descending:
+        order = x.shape[axis] - 1 - cupy.flip(order, -1)
+    out[...] = cupy.moveaxis(order, -1, axis)
+
+
+def searchsorted(node: Node, out: Any, keys: Any, values: Any) -> None:
+    """The places in sorted keys where values would keep the order."""
+    (side,) = node.attrs
+    _places(values, keys, keys.size, side == "right", out)
