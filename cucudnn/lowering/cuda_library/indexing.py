@@ -15,7 +15,7 @@ from ...graph.node import Node
 
 def _positions(shape: tuple[int, ...], key: Any) -> np.ndarray[Any, Any]:
     """Row-major positions of the elements that a key names."""
-    total: Any = 0
+    total: Any = np.broadcast_to(np.int64(0), shape)[key]
     step = 1
     for axis in range(len(shape) - 1, -1, -1):
         along = np.arange(shape[axis], dtype=np.int64).reshape(-1, *(1,) * (len(shape) - axis - 1))

@@ -6,14 +6,15 @@ from typing import Any
 
 import cupy
 
-from .sorting import keys_of
+from .sorting import one_nan
 
 
 def unique(x: Any, *, index: bool, inverse: bool, counts: bool, equal_nan: bool) -> tuple[Any, ...]:
     """Different elements in order; on request where the first of each is,
     which one each element is, and how many there are."""
+    flat = x.reshape(-1)
     found = cupy.unique(
-        keys_of(x.reshape(-1), 0, False),
+        one_nan(flat) if x.dtype.kind == "f" else flat,
         return_index=index,
         return_inverse=inverse,
         return_counts=counts,

@@ -41,29 +41,46 @@ _places = cupy.ElementwiseKernel(
 )
 
 
-def keys_of(x: Any, axis: int, descending: bool) -> Any:
-    """A copy that is sorted in place of x: contiguous, the axis last, turned if descending.
-
-    A radix sort takes a NaN with a sign for the smallest number, so NaNs lose theirs.
-    """
+def _rows(x: Any, axis: int, descending: bool) -> Any:
+    """A copy that is sorted in place of x: contiguous, the axis last, turned if descending."""
     rows = cupy.moveaxis(cupy.flip(x, axis) if descending else x, axis, -1)
-    if x.dtype.kind == "f":
-        return cupy.ascontiguousarray(cupy.where(rows == rows, rows, x.dtype.type("nan")))
-    return rows.copy(order="C")
+    return one_nan(rows) if x.dtype.kind == "f" else rows.copy(order="C")
+
+
+def one_nan(x: Any) -> Any:
+    """A copy whose NaNs have no sign: a radix sort takes one with a sign for the smallest number."""
+    return cupy.ascontiguousarray(cupy.where(x == x, x, x.dtype.type("nan")))
+
+
+def order_of(rows: Any) -> Any:
+    """The positions that put each row in order. Complex numbers are ordered by three stable sorts,
+    since CuPy orders those with NaNs in a way of its own."""
+    if rows.dtype.kind != "c":
+        return rows.argsort(axis=-1)
+    no_real, no_imag = cupy.isnan(rows.real), cupy.isnan(rows.imag)
+    last = 2 * no_real.astype(cupy.uint8) + no_imag
+    order = one_nan(rows.imag).argsort(axis=-1)
+    for key in (one_nan(rows.real), last):
+        step = cupy.take_along_axis(key, order, -1).argsort(axis=-1)
+        order = cupy.take_along_axis(order, step, -1)
+    return order
 
 
 def sort(node: Node, out: Any, x: Any) -> None:
     """The elements along an axis in order; descending, NaNs come first."""
     axis, descending, _ = node.attrs
-    keys = keys_of(x, axis, descending)
-    keys.sort(axis=-1)
-    out[...] = cupy.moveaxis(cupy.flip(keys, -1) if descending else keys, -1, axis)
+    rows = _rows(x, axis, descending)
+    if x.dtype.kind == "c":
+        rows = cupy.take_along_axis(rows, order_of(rows), -1)
+    else:
+        rows.sort(axis=-1)
+    out[...] = cupy.moveaxis(cupy.flip(rows, -1) if descending else rows, -1, axis)
 
 
 def argsort(node: Node, out: Any, x: Any) -> None:
     """The positions that put the elements along an axis in order."""
     axis, descending, _ = node.attrs
-    order = keys_of(x, axis, descending).argsort(axis=-1)
+    order = order_of(_rows(x, axis, descending))
     if descending:
         order = x.shape[axis] - 1 - cupy.flip(order, -1)
     out[...] = cupy.moveaxis(order, -1, axis)
