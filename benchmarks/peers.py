@@ -433,10 +433,10 @@ def main() -> None:
         line = row(peers, workload, bandwidth)
         report["workloads"].append(line)
         show(line, names)
-    if options.json:
-        with open(options.json, "w", encoding="utf-8") as file:
-            json.dump(report, file, indent=1)
-            file.write("\n")
+        if options.json:  # after each, so that what was measured is kept if the run ends early
+            with open(options.json, "w", encoding="utf-8") as file:
+                json.dump(report, file, indent=1)
+                file.write("\n")
 
 
 if __name__ == "__main__":

@@ -233,6 +233,7 @@ from .array.taking import (
 )
 from .array.utility import (
     asnumpy,
+    device,
     diff,
     flush,
     may_share_memory,
@@ -313,6 +314,7 @@ __all__ = [
     "cumsum",
     "cumulative_prod",
     "cumulative_sum",
+    "device",
     "diagonal",
     "diff",
     "divide",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, Token
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -83,6 +83,16 @@ def current() -> Settings:
     return _current.get(_base)
 
 
+def use_settings(**changes: Any) -> Token[Settings]:
+    """Change settings in this thread or task, until they are reset by the token."""
+    return _current.set(replace(current(), **changes))
+
+
+def reset_settings(token: Token[Settings]) -> None:
+    """Undo `use_settings`."""
+    _current.reset(token)
+
+
 @contextmanager
 def config(**changes: Any) -> Iterator[Settings]:
     """Change settings for a block of code.
@@ -103,8 +113,8 @@ def config(**changes: Any) -> Iterator[Settings]:
     unknown = set(changes) - known
     if unknown:
         raise TypeError(f"config: no setting {sorted(unknown)}; there are {sorted(known)}")
-    token = _current.set(replace(current(), **changes))
+    token = use_settings(**changes)
     try:
         yield current()
     finally:
-        _current.reset(token)
+        reset_settings(token)

@@ -1,6 +1,7 @@
 """What tests share: devices, ways to run, and the profiles of Hypothesis."""
 
 import os
+from contextlib import nullcontext
 
 import pytest
 from hypothesis import settings
@@ -16,6 +17,8 @@ settings.load_profile(
 )
 
 NO_CUDA = cuda_problem()
+# The GPU that is tested: $CUCUDNN_DEVICE, else the first.
+GPU = os.environ.get("CUCUDNN_DEVICE", "").partition("cuda:")[2] or "0"
 WAYS = {
     "auto": {"compile": "auto"},
     "always": {"compile": "always"},
@@ -24,12 +27,21 @@ WAYS = {
 
 
 @pytest.fixture(
-    params=["cpu", pytest.param("cuda:0", marks=pytest.mark.cuda)] if not NO_CUDA else ["cpu"]
+    params=["cpu", pytest.param(f"cuda:{GPU}", marks=pytest.mark.cuda)] if not NO_CUDA else ["cpu"]
 )
 def device(request):
     """The name of each device in turn, which is the default device during the test."""
-    with xp.config(device=request.param):
+    with xp.config(device=request.param), _current_gpu(request.param):
         yield request.param
+
+
+def _current_gpu(device):
+    """CuPy's and torch's current GPU is the device's too."""
+    if device == "cpu":
+        return nullcontext()
+    import cupy
+
+    return cupy.cuda.Device(int(GPU))
 
 
 @pytest.fixture(params=list(WAYS))

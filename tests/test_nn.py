@@ -125,7 +125,7 @@ def test_operands_of_other_libraries(device):
 def test_shared_input_is_read_at_once(device):
     t = torch.ones(1, 4, 100, 100)
     if device != "cpu":
-        t = t.to("cuda")
+        t = t.to(device)
     y = xp.conv2d(xp.asarray(t, copy=False), np.ones((1, 4, 1, 1))) + 1
     t.zero_()
     assert float(y.max()) == float(y.min()) == 5
@@ -216,7 +216,7 @@ def test_the_example(device):
         activated = custom_swish_activation(convolved)
         return activated  # noqa: RET504 - as the example is written
 
-    pt_tensor = torch.randn(16, 3, 32, 32, device="cpu" if device == "cpu" else "cuda")
+    pt_tensor = torch.randn(16, 3, 32, 32, device=device)
     cucudnn_kernel = xp.random.rand(8, 3, 3, 3)
     result = my_layer(pt_tensor, cucudnn_kernel)
     assert result.dtype == np.float32

@@ -1161,11 +1161,33 @@ def converted(x: ndarray, dtype: Any, *, copy: bool = True, device: Any = None) 
 
 
 def moved(x: ndarray, device: Any) -> ndarray:
-    """The array on a device."""
+    """The array on a device. From one GPU to another nothing passes through Python or waits."""
     target = devices.get(device)
     if target == x.device:
         return x
+    if target.kind == x.device.kind:
+        return _moved_directly(x, target)
     return from_host(x._host(), target.name, scalar=x._scalar)
+
+
+def _moved_directly(x: ndarray, target: Device) -> ndarray:
+    unit.settle()
+    node = x._storage.node
+    dense = shapes.is_dense(node.shape, node.strides, node.dtype.itemsize)
+    if x._geometry is not None or node.shared or not dense:
+        x = copied(x, scalar=x._scalar)
+    with target.use():
+        buffer = evaluation.with_room(target, partial(target.allocate, x.nbytes))
+    source = x.device
+    with source.lock:  # so that the memory stays what it is until it is copied
+        node = node_of(x)
+        evaluation.evaluate([node])
+        target.receive(buffer, source, node)
+    moved = Node(ops.leaf, (), node.shape, node.dtype, node.strides, target.name)
+    store(moved, buffer)
+    logs[target.name].made += moved.nbytes
+    with recording:
+        return wrap(moved, scalar=x._scalar)
 
 
 def reshaped(x: ndarray, shape: Any, *, order: str = "C", copy: bool | None = None) -> ndarray:

@@ -138,7 +138,7 @@ def _run(waiting: list[Node], results: list[Node]) -> None:
     """Run the results, and the waiting reads that something besides them can reach: only these are
     stored. What nothing reaches may have lost its operands to a write."""
     with ExitStack() as stack:
-        for name in dict.fromkeys(n.device for n in waiting):
+        for name in sorted({n.device for n in waiting}):  # one order, whoever takes several
             stack.enter_context(get(name).lock)
         evaluation.evaluate([*_still_read(waiting, set(results)), *results])
 

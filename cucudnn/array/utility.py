@@ -11,6 +11,7 @@ from ..graph import ops, shapes
 from ..lowering import device as devices
 from ..lowering import evaluate as evaluation
 from ..lowering import log
+from ..lowering.device import Device
 from . import unit
 from .manipulation import broadcast_to, concat
 from .ndarray import (
@@ -111,6 +112,27 @@ def size(x: Any, /, axis: int | tuple[int, ...] | None = None) -> int:
     """The number of elements, or the extent of an axis or of several together."""
     extents: shapes.Shape = as_array(x).shape
     return shapes.size(tuple(extents[a] for a in shapes.normal_axes(axis, len(extents))))
+
+
+def device(name: str | Device | None = None) -> Device:
+    """A device by name: "cpu", "cuda" (the first GPU), "cuda:1", …; without one, the default.
+
+    Devices of one name are equal, to each other and to the name. In a `with` block a device is the
+    default, in this thread or task.
+
+    Raises
+    ------
+    DeviceError
+        If there is no such device.
+
+    Examples
+    --------
+    >>> import cucudnn as xp
+    >>> with xp.device("cpu"):
+    ...     print(xp.ones(3).device)
+    cpu
+    """
+    return devices.get(name)
 
 
 def flush(*arrays: ndarray) -> None:

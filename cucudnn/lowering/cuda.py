@@ -10,12 +10,13 @@ import functools
 import threading
 from array import array
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
 import cupy
 import numpy as np
+from cuda.bindings import driver
 from cupy.cuda import function as cupy_function
 
 from ..errors import CompileError, DeviceError
@@ -26,11 +27,6 @@ from . import dialect, render_cuda
 from .device import Call, Device, Program, Ready
 from .kernel import Kernel, Launch
 from .memory import Buffer
-
-try:
-    from cuda.bindings import driver
-except ImportError:  # CuPy's own launcher then, a few microseconds slower
-    driver = None
 
 
 class CudaToolchain:
@@ -140,24 +136,40 @@ def load(path: Path) -> Any:
 def launcher(function: Any, blocks: int, threads: int, words: array[int], keep: Any) -> Ready:
     """A launch on CuPy's current stream; the words go by value as one struct."""
     stream = cupy.cuda.get_current_stream().ptr
-    if driver is None:
-        struct = np.frombuffer(words, dtype=np.dtype((np.void, len(words) * 8)))[0]
-        return Ready(function, ((blocks,), (threads,), (struct,)), (words, keep))
     pointer = array("q", [words.buffer_info()[0]])
     return Ready(
         driver.cuLaunchKernel,
         (function.ptr, blocks, 1, 1, threads, 1, 1, 0, stream, pointer.buffer_info()[0], 0),
         (words, pointer, keep),
-        _check,
+        _checked,
     )
 
 
-def _check(result: Any) -> None:
-    """Raise for a launch that the driver refused."""
-    code = result[0]
+class _Current(AbstractContextManager[None]):
+    """A GPU's context is current in a block of code; afterwards what was current before, so that
+    a GPU that nobody uses gets no context."""
+
+    def __init__(self, index: int) -> None:
+        self.index = index
+        self.context: Any = None
+
+    def __enter__(self) -> None:
+        if self.context is None:
+            _checked(driver.cuInit(0))
+            self.context = _checked(driver.cuDevicePrimaryCtxRetain(self.index))
+        _checked(driver.cuCtxPushCurrent(self.context))
+
+    def __exit__(self, *exception: object) -> None:
+        _checked(driver.cuCtxPopCurrent())
+
+
+def _checked(result: Any) -> Any:
+    """What a driver call returns beside its code."""
+    code, *values = result
     if code:
         _, text = driver.cuGetErrorString(code)
-        raise RuntimeError(f"a kernel launch failed: {text.decode()}")
+        raise RuntimeError(f"a call of the CUDA driver failed: {text.decode()}")
+    return values[0] if values else None
 
 
 class CudaDevice(Device):
@@ -171,6 +183,7 @@ class CudaDevice(Device):
             raise DeviceError(f"there is no device {name!r}: CuPy sees {count} GPUs")
         self.alone = count == 1
         self.local = threading.local()
+        self.current = _Current(self.index)
         self.programs: dict[Kernel, CudaProgram] = {}
         capability = cupy.cuda.Device(self.index).compute_capability
         self.toolchain = CudaToolchain(f"sm_{capability}")
@@ -178,10 +191,12 @@ class CudaDevice(Device):
 
     def use(self) -> AbstractContextManager[Any]:
         """A context in which the device is CuPy's current one."""
+        if not self.alone:
+            return self.current
         if not hasattr(self.local, "ready"):  # a driver call needs the thread's context
             cupy.cuda.Device(self.index).use()
             self.local.ready = True
-        return nullcontext() if self.alone else cupy.cuda.Device(self.index)
+        return _NOTHING
 
     def allocate(self, nbytes: int) -> Buffer:
         memory = _alloc(nbytes)
@@ -248,7 +263,41 @@ class CudaDevice(Device):
             cupy.cuda.get_current_stream().synchronize()
 
     def release_memory(self) -> None:
-        cupy.get_default_memory_pool().free_all_blocks()
+        with self.use():
+            cupy.get_default_memory_pool().free_all_blocks()
+
+    def receive(self, buffer: Buffer, source: Device, node: Node) -> None:
+        assert isinstance(source, CudaDevice)
+        with source.use():
+            theirs, computed = cupy.cuda.get_current_stream(), _event()
+            computed.record(theirs)
+        with self.use():
+            _open_peer(self.index, source.index)
+            ours, copied = cupy.cuda.get_current_stream(), _event()
+            ours.wait_event(computed)
+            cupy.cuda.runtime.memcpyPeerAsync(
+                buffer.address, self.index, node.data.address, source.index, node.nbytes, ours.ptr
+            )
+            copied.record(ours)
+        with source.use():
+            theirs.wait_event(copied)  # nobody writes to the memory before
+
+
+_NOTHING = nullcontext()
+
+
+def _event() -> Any:
+    return cupy.cuda.Event(disable_timing=True)
+
+
+@functools.cache
+def _open_peer(index: int, other: int) -> None:
+    """Let the current GPU reach another's memory, where it can; else the driver copies through the
+    host."""
+    runtime = cupy.cuda.runtime
+    if runtime.deviceCanAccessPeer(index, other):
+        with suppress(runtime.CUDARuntimeError):  # somebody has done it before
+            runtime.deviceEnablePeerAccess(other)
 
 
 def _alloc(nbytes: int) -> Any:

@@ -10,6 +10,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from contextvars import ContextVar, Token
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -18,7 +19,7 @@ import numpy as np
 from ..errors import DeviceError
 from ..graph.dtypes import DType
 from ..graph.node import Node
-from ..settings import current
+from ..settings import Settings, current, reset_settings, use_settings
 from .kernel import Kernel, Launch
 from .log import recording
 from .memory import Buffer
@@ -76,6 +77,9 @@ class Call(ABC):
         interrupts between its start and its end."""
 
 
+_entered: ContextVar[tuple[Token[Settings], ...]] = ContextVar("cucudnn_devices", default=())
+
+
 class Device(ABC):
     """Where arrays live and kernels run. Devices with the same name are equal, also to the name."""
 
@@ -126,6 +130,11 @@ class Device(ABC):
     def duplicate(self, buffer: Buffer, node: Node) -> Buffer:
         """A copy of a node's memory."""
 
+    def receive(self, buffer: Buffer, source: Device, node: Node) -> None:
+        """Copy the memory of a node on another device of the kind to a buffer, in the order of
+        what runs on both."""
+        raise NotImplementedError(f"nothing is copied from {source} to {self} directly")
+
     @abstractmethod
     def library(self) -> Any:
         """The module with the library calls of the device."""
@@ -136,6 +145,16 @@ class Device(ABC):
 
     def release_memory(self) -> None:  # noqa: B027 - a device without a pool has nothing to do
         """Give pooled memory back to the system."""
+
+    def __enter__(self) -> Device:
+        """Make it the default device of a block of code, in this thread or task."""
+        _entered.set((*_entered.get(), use_settings(device=self.name)))
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        *before, last = _entered.get()
+        _entered.set(tuple(before))
+        reset_settings(last)
 
     def __repr__(self) -> str:
         return self.name

@@ -48,7 +48,7 @@ def _rows(x: Any, axis: int, descending: bool) -> Any:
 
 
 def one_nan(x: Any) -> Any:
-    """A copy whose NaNs have no sign: a radix sort takes one with a sign for the smallest number."""
+    """A copy whose NaNs have no sign: with one, a radix sort takes them for the smallest number."""
     return cupy.ascontiguousarray(cupy.where(x == x, x, x.dtype.type("nan")))
 
 

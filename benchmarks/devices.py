@@ -1,0 +1,79 @@
+"""Throughput of independent loops on several GPUs, a thread each, against one.
+
+  python benchmarks/devices.py [--json PATH] [--seconds S]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import threading
+import time
+from datetime import UTC, datetime
+
+import machine
+import numpy as np
+import workloads
+
+import cucudnn as xp
+
+AHEAD = 8  # calls that are launched before one is waited for
+
+
+def calls_per_second(devices: list[str], seconds: float) -> list[float]:
+    """Calls of chain10_64M a second on each device, at the same time."""
+    workload = next(w for w in workloads.CUDA if w.name == "chain10_64M")
+    (host,) = workload.inputs(np.random.default_rng(0))
+    found = dict.fromkeys(devices, 0.0)
+    together = threading.Barrier(len(devices))
+
+    def work(name: str) -> None:
+        x = xp.asarray(host, device=name)
+        for _ in range(3):
+            xp.flush(workload.function(xp, x))
+        xp.synchronize(name)
+        together.wait()
+        start, calls = time.perf_counter(), 0
+        while time.perf_counter() - start < seconds:
+            for _ in range(AHEAD):
+                result = workload.function(xp, x)
+                xp.flush(result)
+            xp.synchronize(name)
+            calls += AHEAD
+        found[name] = calls / (time.perf_counter() - start)
+
+    threads = [threading.Thread(target=work, args=(name,)) for name in devices]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return list(found.values())
+
+
+def main() -> None:
+    """Run, print, write."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--json", help="where the results are written")
+    parser.add_argument("--seconds", type=float, default=2.0)
+    options = parser.parse_args()
+    devices = [str(d) for d in xp.__array_namespace_info__().devices() if d != "cpu"]
+    one = calls_per_second(devices[:1], options.seconds)
+    all_ = calls_per_second(devices, options.seconds)
+    report = {
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        **machine.description(["cucudnn", "numpy", "cupy"]),
+        "devices": devices,
+        "calls_per_second_of_one": round(one[0], 1),
+        "calls_per_second_of_each": [round(n, 1) for n in all_],
+        "ratio": round(sum(all_) / one[0], 3),
+    }
+    for name, value in report.items():
+        print(f"{name:<28}{value}")
+    if options.json:
+        with open(options.json, "w", encoding="utf-8") as file:
+            json.dump(report, file, indent=1)
+            file.write("\n")
+
+
+if __name__ == "__main__":
+    main()
