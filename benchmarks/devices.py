@@ -1,6 +1,6 @@
 """Throughput of independent loops on several GPUs, a thread each, against one.
 
-  python benchmarks/devices.py [--json PATH] [--seconds S]
+python benchmarks/devices.py [--json PATH] [--seconds S]
 """
 
 from __future__ import annotations
