@@ -132,7 +132,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print(f"1 device:  {seconds * 1e3:8.2f} ms a step")
     if len(devices) > 1:
         several, less = kmeans(rows, centres, devices, options.steps)
-        np.testing.assert_allclose(several, one, rtol=1e-3, atol=1e-3)
+        np.testing.assert_allclose(several, one, rtol=1e-2, atol=1e-2)
         print(f"{len(devices)} devices: {less * 1e3:8.2f} ms a step, {seconds / less:.2f} times")
 
 

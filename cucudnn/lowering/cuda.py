@@ -62,6 +62,21 @@ class CudaToolchain:
 
 
 @functools.cache
+def architecture(index: int) -> str:
+    """Of a GPU, as "sm_90". Asked of the driver, which creates no context for that."""
+    attribute = driver.CUdevice_attribute
+    _checked(driver.cuInit(0))
+    major, minor = (
+        _checked(driver.cuDeviceGetAttribute(kind, index))
+        for kind in (
+            attribute.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR,
+            attribute.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR,
+        )
+    )
+    return f"sm_{major}{minor}"
+
+
+@functools.cache
 def nvrtc_version() -> str:
     """Version of NVRTC."""
     from cuda.bindings import nvrtc
@@ -185,8 +200,7 @@ class CudaDevice(Device):
         self.local = threading.local()
         self.current = _Current(self.index)
         self.programs: dict[Kernel, CudaProgram] = {}
-        capability = cupy.cuda.Device(self.index).compute_capability
-        self.toolchain = CudaToolchain(f"sm_{capability}")
+        self.toolchain = CudaToolchain(architecture(self.index))
         self.counters: dict[int, Any] = {}
 
     def use(self) -> AbstractContextManager[Any]:

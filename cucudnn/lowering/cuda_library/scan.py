@@ -39,8 +39,7 @@ def scan(node: Node, out: Any, x: Any, first: Any = None) -> None:
 
 @lru_cache(maxsize=1024)
 def _function(step: Op, dtype: DType, rank: int, index: int) -> Any:
-    capability = cupy.cuda.Device(index).compute_capability
-    toolchain = cuda.CudaToolchain(f"sm_{capability}")
+    toolchain = cuda.CudaToolchain(cuda.architecture(index))
     return cuda.load(cache.artefact([render(step, dtype, rank)], toolchain)[0])
 
 
