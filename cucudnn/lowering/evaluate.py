@@ -20,8 +20,10 @@ from . import plan as plans
 from . import writes
 from .device import Device, get
 from .log import is_recording, live_pending, logs, recording, sinks
+from .memory import Buffer
 from .partition import partition
 from .plan import KernelStep, LibraryStep, Plan, PlanCache, Step
+from .signature import sign
 from .writes import SMALL, Writes
 
 T = TypeVar("T")
@@ -41,35 +43,6 @@ class Statistics:
 
 
 statistics = Statistics()
-
-
-# --- signature ------------------------------------------------------------------------------------
-
-
-def _signature(
-    nodes: Sequence[Node], asked: set[Node], in_place: dict[Node, Node]
-) -> tuple[tuple[Any, ...], list[Node], dict[Node, int]]:
-    """What a plan depends on, and the nodes by slot: pending ones, then leaves."""
-    slots = {n: i for i, n in enumerate(nodes)}
-    order = list(nodes)
-    parts: list[Any] = []
-    for node in nodes:
-        op, inputs = node.op, node.inputs or ()
-        takes = op is ops.update and in_place.get(inputs[0]) is node
-        # slots are not negative, so the first number ends what belongs to the last node
-        parts += (-1 - (node in asked) - 2 * takes, op, node.layout, node.attrs)
-        for child in inputs:
-            slot = slots.get(child)
-            if slot is None:
-                slot = slots[child] = len(order)
-                order.append(child)
-            parts.append(slot)
-    for node in order[len(nodes) :]:
-        if node.op is ops.scalar:
-            parts.append(node.layout)
-        else:
-            parts += (node.layout, node.shared, node.data.address & 15)
-    return tuple(parts), order, slots
 
 
 # --- the six steps ------------------------------------------------------------------------------
@@ -162,37 +135,40 @@ def _run_planned(
     device: Device, nodes: list[Node], asked: set[Node], in_place: dict[Node, Node]
 ) -> bool:
     """Plan and run; False if another evaluation came between."""
-    signature, order, slots = _signature(nodes, asked, in_place)
+    signature = sign(nodes, asked, in_place)
     cache = _plans.get(device.name)
     if cache is None:
         cache = _plans.setdefault(device.name, PlanCache())
-    found = cache.get(signature)
+    found = cache.get(signature.key)
     new = found is None
     if found is None:
         groups = partition(nodes, asked, in_place)
-        found = plans.build(groups, slots, device, in_place)
+        found = plans.build(groups, signature, device, in_place)
     device.prepare(found.calls)
     if logs[device.name].nested:
         return False
     if new:
-        cache.put(signature, found)
+        cache.put(signature.key, found)
     nodes.clear()
     asked.clear()
     in_place.clear()
-    slots.clear()
-    return run(found, order, device)
+    signature.slots.clear()
+    return run(found, signature.order, signature.shifts, device)
 
 
-def run(plan: Plan, order: list[Any], device: Device) -> bool:
+def run(plan: Plan, order: list[Any], shifts: dict[int, int], device: Device) -> bool:
     """Run the steps. `order` holds the nodes by slot, and lets go of each when it is done with.
     Returns False as soon as another evaluation has come between."""
     book = logs[device.name]
+    moved = {}
+    if shifts != plan.shifts:  # the plan was made for another place in the same memory
+        moved = {slot: shift - plan.shifts[slot] for slot, shift in shifts.items()}
     for step, released in zip(plan.steps, plan.releases, strict=True):
         if book.nested:
             return False
         try:
             if isinstance(step, KernelStep):
-                _run_kernel(step, order, device)
+                _run_kernel(step, order, moved, device)
             elif isinstance(step, LibraryStep):
                 _run_library(step, order, device)
             else:
@@ -208,12 +184,17 @@ def run(plan: Plan, order: list[Any], device: Device) -> bool:
     return True
 
 
-def _run_kernel(step: KernelStep, order: list[Node], device: Device) -> None:
+def _run_kernel(step: KernelStep, order: list[Node], moved: dict[int, int], device: Device) -> None:
     arguments = [order[i].data for i in step.arguments]
+    if moved:
+        arguments = [
+            _moved(d, moved.get(i, 0)) for i, d in zip(step.arguments, arguments, strict=True)
+        ]
     scalars = [order[i].data for i in step.scalars]
     statistics.launches += 1
     if step.base >= 0:
-        _run_write(step, order, device, arguments, scalars)
+        shift = moved.get(step.outputs[0], 0)
+        _run_write(step, order, device, arguments, scalars, shift)
         return
     outputs = [device.allocate(order[i].nbytes) for i in step.outputs]
     ready = step.call.ready(arguments, outputs, scalars, False)
@@ -223,19 +204,24 @@ def _run_kernel(step: KernelStep, order: list[Node], device: Device) -> None:
         logs[device.name].made += buffer.nbytes
 
 
+def _moved(buffer: Buffer, shift: int) -> Buffer:
+    """The memory from another byte on."""
+    return Buffer(buffer.address + shift, buffer.nbytes, buffer) if shift else buffer
+
+
 def _run_write(
-    step: KernelStep, order: list[Node], device: Device, arguments: Any, scalars: Any
+    step: KernelStep, order: list[Node], device: Device, arguments: Any, scalars: Any, shift: int
 ) -> None:
     old, new = order[step.base], order[step.outputs[0]]
     data = old.data
     if not step.in_place:
         buffer = device.duplicate(data, old)
         statistics.copied += old.nbytes
-        ready = step.call.ready(arguments, [buffer], scalars, False)
+        ready = step.call.ready(arguments, [_moved(buffer, shift)], scalars, False)
         ready.run()
         store(new, buffer)
         return
-    ready = step.call.ready(arguments, [data], scalars, True)
+    ready = step.call.ready(arguments, [_moved(data, shift)], scalars, True)
     if new.shared:
         new.data, new.inputs = data, ()
         ready.run()

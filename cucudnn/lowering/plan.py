@@ -15,6 +15,7 @@ from . import library
 from .device import Call, Device
 from .group import Group
 from .kernel import Kernel
+from .signature import Signature
 
 Slots = tuple[int, ...]
 
@@ -74,13 +75,15 @@ class Plan:
     steps: list[Step]
     releases: list[Slots]
     calls: list[Call]  # of the steps that launch kernels
+    shifts: dict[int, int]  # of the graph that it was made for: see `signature`
 
 
 def build(
-    groups: Sequence[Group], slots: dict[Node, int], device: Device, in_place: dict[Node, Node]
+    groups: Sequence[Group], signature: Signature, device: Device, in_place: dict[Node, Node]
 ) -> Plan:
     """The steps of the groups."""
     steps: list[Step] = []
+    slots = signature.slots
     for group in groups:
         node = group.leader
         if node.op is ops.empty:
@@ -97,7 +100,7 @@ def build(
         else:
             steps.append(_kernel_step(group, slots, device, in_place))
     calls = [s.call for s in steps if isinstance(s, KernelStep)]
-    return Plan(steps, _releases(steps, len(slots)), calls)
+    return Plan(steps, _releases(steps, len(slots)), calls, signature.shifts)
 
 
 def _releases(steps: Sequence[Step], count: int) -> list[Slots]:

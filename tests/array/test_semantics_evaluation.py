@@ -16,6 +16,7 @@ import pytest
 import cucudnn as xp
 from cucudnn.array import apply
 from cucudnn.lowering import device as devices
+from cucudnn.lowering import evaluate
 from cucudnn.lowering.log import logs
 from tests.support import FAILURES, MIB, broken, check, counted, foreign, pending, values
 
@@ -346,6 +347,36 @@ def _alarm_is_an_interrupt():
         signal.signal(signal.SIGALRM, before)
     else:
         yield
+
+
+ROW_LOOPS = {
+    "reads": lambda xp, x, i: x[i] * 2 + x[i + 1],
+    "writes": lambda xp, x, i: x.__setitem__(i, 7.0),
+    "recurrence": lambda xp, x, i: x.__setitem__(i + 1, x[i] * 0.5 + 1),
+    "in place": lambda xp, x, i: x[i].__iadd__(x[i + 2, ::-1]),
+    "columns": lambda xp, x, i: x[:, i].__imul__(3),
+    "overlapping": lambda xp, x, i: x[i : i + 3].__setitem__(slice(1, None), x[i : i + 2]),
+    "a whole read too": lambda xp, x, i: x.__setitem__(i, xp.sum(x, axis=0) * 0.125),
+}
+
+
+@pytest.mark.parametrize("name", ROW_LOOPS)
+def test_a_loop_over_rows_needs_few_plans(name, device, way):
+    """Where a row lies does not matter to a plan, only how rows lie to each other (and whether
+    their addresses are multiples of 16)."""
+    a = np.arange(30.0 * 32).reshape(30, 32) % 11
+    x = xp.asarray(a)
+    xp.flush(x)
+    plans = []
+    for i in (*range(26), 3, 1):
+        mine, other = ROW_LOOPS[name](xp, x, i), ROW_LOOPS[name](np, a, i)
+        if name == "reads":
+            check(mine, other)
+        xp.flush()
+        plans.append(len(evaluate._plans[device].plans))
+        check(x, a)
+    if name != "a whole read too" and way != "unfused":
+        assert plans[-1] - plans[3] <= 2
 
 
 @pytest.mark.parametrize("step", range(8))
