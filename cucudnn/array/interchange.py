@@ -244,7 +244,8 @@ def _make_shared(x: ndarray, *, for_good: bool) -> tuple[Node, int]:
 
 
 def to_numpy(x: ndarray, dtype: Any, copy: bool | None) -> np.ndarray[Any, Any]:
-    """`__array__`: a read-only snapshot; private and writable if a copy is asked for."""
+    """`__array__`: a snapshot, read-only if it is large; private and writable if it is small or a
+    copy is asked for."""
     unit.settle()
     if dtype is not None and np.dtype(dtype) != x.dtype:
         if copy is False:
@@ -256,7 +257,7 @@ def to_numpy(x: ndarray, dtype: Any, copy: bool | None) -> np.ndarray[Any, Any]:
     if device.kind != "cpu":
         if copy is False:
             raise ValueError("an array on a GPU cannot be read on the host without a copy")
-        return _frozen(x._host())
+        return _snapshot(x)
     with device.lock:
         node, offset = _evaluated(x)
         if node.shared:
@@ -266,7 +267,7 @@ def to_numpy(x: ndarray, dtype: Any, copy: bool | None) -> np.ndarray[Any, Any]:
         if x._geometry is not None and x.nbytes < node.nbytes or node.nbytes <= SMALL:
             if copy is False:
                 raise ValueError("this array cannot be lent without a copy")
-            return _frozen(x._host())
+            return _snapshot(x)
         export = Export(node.data, None)
         node.lent = [*(node.lent or ()), weakref.ref(export)]
         return memory.as_numpy(
@@ -274,8 +275,12 @@ def to_numpy(x: ndarray, dtype: Any, copy: bool | None) -> np.ndarray[Any, Any]:
         )
 
 
-def _frozen(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """A read-only array that cannot be made writable: its memory is behind a buffer."""
+def _snapshot(x: ndarray) -> np.ndarray[Any, Any]:
+    """A copy. A small one can be written, since compiled code often asks for memory that can be; a
+    large one cannot, on any device: its memory is behind a buffer."""
+    array = x._host()
+    if x.nbytes <= SMALL:
+        return array
     held = memory.from_numpy(array)
     return memory.as_numpy(held, array.shape, array.strides, array.dtype, writeable=False)
 
