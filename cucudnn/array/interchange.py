@@ -368,7 +368,9 @@ _RENAMED = {
 
 
 def numpy_ufunc(ufunc: Any, method: str, inputs: Any, kwargs: Any) -> Any:
-    """`np.sin(x)` and the like: our function of the name."""
+    """`np.sin(x)` and the like: our function of the name, if the name is NumPy's."""
+    if isinstance(ufunc, np.ufunc) and getattr(np, ufunc.__name__, None) is not ufunc:
+        return _others_ufunc(ufunc, method, inputs, kwargs)
     function = getattr(_namespace(), _RENAMED.get(ufunc.__name__, ufunc.__name__), None)
     if method != "__call__" or function is None:
         return NotImplemented
@@ -386,6 +388,26 @@ def numpy_ufunc(ufunc: Any, method: str, inputs: Any, kwargs: Any) -> Any:
         )
     target[...] = result
     return target
+
+
+def _others_ufunc(ufunc: Any, method: str, inputs: Any, kwargs: Any) -> Any:
+    """Another library's function of elements, SciPy's say. It is code for the host, and runs now.
+
+    Raises
+    ------
+    NotImplementedError
+        On a GPU.
+    """
+    if method != "__call__" or kwargs:
+        return NotImplemented
+    if any(isinstance(x, ndarray) and x.device.kind != "cpu" for x in inputs):
+        raise NotImplementedError(f"{ufunc.__name__} runs on the host only; pass numpy.asarray(x)")
+    found = ufunc(*(np.asarray(x) if isinstance(x, ndarray) else x for x in inputs))
+    results = found if isinstance(found, tuple) else (found,)
+    if not all(isinstance(r, (np.ndarray, np.generic)) for r in results):
+        return found  # yet another library took part
+    ours = tuple(from_host(np.asarray(r), "cpu", scalar=not r.ndim) for r in results)
+    return ours if ufunc.nout > 1 else ours[0]
 
 
 def numpy_function(function: Any, types: Any, args: Any, kwargs: Any) -> Any:
