@@ -244,7 +244,8 @@ def _make_shared(x: ndarray, *, for_good: bool) -> tuple[Node, int]:
 
 
 def to_numpy(x: ndarray, dtype: Any, copy: bool | None) -> np.ndarray[Any, Any]:
-    """`__array__`: a read-only snapshot; private and writable if a copy is asked for."""
+    """`__array__`: a snapshot, read-only if it is large; private and writable if it is small or a
+    copy is asked for."""
     unit.settle()
     if dtype is not None and np.dtype(dtype) != x.dtype:
         if copy is False:
@@ -256,7 +257,7 @@ def to_numpy(x: ndarray, dtype: Any, copy: bool | None) -> np.ndarray[Any, Any]:
     if device.kind != "cpu":
         if copy is False:
             raise ValueError("an array on a GPU cannot be read on the host without a copy")
-        return _frozen(x._host())
+        return _snapshot(x)
     with device.lock:
         node, offset = _evaluated(x)
         if node.shared:
@@ -266,7 +267,7 @@ def to_numpy(x: ndarray, dtype: Any, copy: bool | None) -> np.ndarray[Any, Any]:
         if x._geometry is not None and x.nbytes < node.nbytes or node.nbytes <= SMALL:
             if copy is False:
                 raise ValueError("this array cannot be lent without a copy")
-            return _frozen(x._host())
+            return _snapshot(x)
         export = Export(node.data, None)
         node.lent = [*(node.lent or ()), weakref.ref(export)]
         return memory.as_numpy(
@@ -274,8 +275,12 @@ def to_numpy(x: ndarray, dtype: Any, copy: bool | None) -> np.ndarray[Any, Any]:
         )
 
 
-def _frozen(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """A read-only array that cannot be made writable: its memory is behind a buffer."""
+def _snapshot(x: ndarray) -> np.ndarray[Any, Any]:
+    """A copy. A small one can be written, since compiled code often asks for memory that can be; a
+    large one cannot, on any device: its memory is behind a buffer."""
+    array = x._host()
+    if x.nbytes <= SMALL:
+        return array
     held = memory.from_numpy(array)
     return memory.as_numpy(held, array.shape, array.strides, array.dtype, writeable=False)
 
@@ -363,7 +368,9 @@ _RENAMED = {
 
 
 def numpy_ufunc(ufunc: Any, method: str, inputs: Any, kwargs: Any) -> Any:
-    """`np.sin(x)` and the like: our function of the name."""
+    """`np.sin(x)` and the like: our function of the name, if the name is NumPy's."""
+    if isinstance(ufunc, np.ufunc) and getattr(np, ufunc.__name__, None) is not ufunc:
+        return _others_ufunc(ufunc, method, inputs, kwargs)
     function = getattr(_namespace(), _RENAMED.get(ufunc.__name__, ufunc.__name__), None)
     if method != "__call__" or function is None:
         return NotImplemented
@@ -381,6 +388,26 @@ def numpy_ufunc(ufunc: Any, method: str, inputs: Any, kwargs: Any) -> Any:
         )
     target[...] = result
     return target
+
+
+def _others_ufunc(ufunc: Any, method: str, inputs: Any, kwargs: Any) -> Any:
+    """Another library's function of elements, SciPy's say. It is code for the host, and runs now.
+
+    Raises
+    ------
+    NotImplementedError
+        On a GPU.
+    """
+    if method != "__call__" or kwargs:
+        return NotImplemented
+    if any(isinstance(x, ndarray) and x.device.kind != "cpu" for x in inputs):
+        raise NotImplementedError(f"{ufunc.__name__} runs on the host only; pass numpy.asarray(x)")
+    found = ufunc(*(np.asarray(x) if isinstance(x, ndarray) else x for x in inputs))
+    results = found if isinstance(found, tuple) else (found,)
+    if not all(isinstance(r, (np.ndarray, np.generic)) for r in results):
+        return found  # yet another library took part
+    ours = tuple(from_host(np.asarray(r), "cpu", scalar=not r.ndim) for r in results)
+    return ours if ufunc.nout > 1 else ours[0]
 
 
 def numpy_function(function: Any, types: Any, args: Any, kwargs: Any) -> Any:

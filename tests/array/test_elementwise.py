@@ -286,6 +286,11 @@ def test_conditions_of_any_dtype(condition, device):
     check(xp.where(given, xp.asarray(a), xp.asarray(b)), np.where(condition, a, b))
 
 
+def test_where_takes_both_or_neither(device):
+    with pytest.raises(TypeError):
+        xp.where(xp.asarray([True]), 1)
+
+
 def test_where_chooses_and_does_not_compute(device):
     a = np.array([0.0, 1.0, np.nan, np.inf])
     check(

@@ -259,6 +259,25 @@ def test_numpy_functions_on_our_arrays(device: str) -> None:
     assert a.tolist() == [0, 1, 2, 3]
 
 
+def test_ufuncs_of_other_libraries(device: str) -> None:
+    special = pytest.importorskip("scipy.special")
+    x = xp.arange(4.0, device=device) + 1
+    if device != "cpu":
+        with pytest.raises(NotImplementedError, match="gammaln runs on the host"):
+            special.gammaln(x)
+        return
+    for result in (special.gammaln(x), special.gammaln(x[0]), special.xlogy(2.0, x)):
+        assert type(result) is xp.ndarray
+    assert np.array_equal(xp.asnumpy(special.gammaln(x)), special.gammaln(np.arange(1, 5.0)))
+    sine, cosine, *_ = special.ellipj(x, 0.0)
+    assert np.array_equal(xp.asnumpy(sine), special.ellipj(np.arange(1, 5.0), 0.0)[0])
+    assert type(cosine) is xp.ndarray
+    with pytest.raises(TypeError):
+        special.gammaln(x, out=np.empty(4))
+    with pytest.raises(TypeError, match="object"):
+        np.frompyfunc(str, 1, 1)(x)
+
+
 def test_torch_functions_on_our_arrays(device: str) -> None:
     x = xp.arange(4.0, device=device)
     assert torch.sum(x).item() == 6

@@ -135,6 +135,7 @@ def test_nonzero(dtype, device):
             check(xp.argwhere(x), np.argwhere(b))
             check(xp.flatnonzero(x), np.flatnonzero(b))
             check(x.nonzero()[-1], want[-1])
+            check(xp.where(x)[-1], want[-1])
 
 
 def test_nonzero_counts_nan_and_not_zeros(device):

@@ -317,11 +317,29 @@ def test_a_snapshot_stays(n):
     x[2] = 60
     assert (e[0], e[1]) == (1, 2)
     assert float(x[1]) == 50
+
+
+def test_a_large_snapshot_is_read_only():
+    e = np.asarray(xp.arange(100_000.0))[1:]
     assert not e.flags.writeable
     with pytest.raises(ValueError, match=r"WRITEABLE|writ"):
         e.flags.writeable = True
     with pytest.raises(ValueError, match="read-only"):
         e[0] = 1
+
+
+@pytest.mark.parametrize("make", [lambda x: x, lambda x: x[::2], lambda x: x[3], lambda x: x + 1])
+@pytest.mark.parametrize("n", [10, 100_000])
+def test_a_small_snapshot_is_private_and_writable(device, n, make):
+    x = make(xp.arange(float(n)))
+    if x.nbytes > 65536:
+        x = x[:5]
+    before = values(x).copy()
+    e = np.asarray(x)
+    e[...] = -1
+    check(x, before)
+    x = x + 1
+    assert (e == -1).all()
 
 
 def test_a_write_copies_only_while_a_snapshot_lives(device):
