@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import cucudnn
-from cucudnn.graph import dtypes
+from cucudnn.graph import dtypes, special
 from cucudnn.graph.ops import TABLE, Kind, Op
 
 WIDTH = 120
@@ -54,6 +54,21 @@ These rows say how a graph begins, shows memory through another geometry, writes
 libraries. They have no expression.
 """
 
+SPECIAL = """\
+## Special values
+
+As NumPy gives them, and as the tests check them on each device and in each way of running. They are
+those that the tables of the Array API standard ask for. Where NumPy differs from the standard,
+NumPy's value stands: `floor_divide` with infinities, complex `expm1`, `sign` and `tanh`. The data
+are in `cucudnn/graph/special.py`.
+
+Positive, negative, nonzero and odd numbers are finite, those >0, <0 and ≠0 may be infinite, and any
+and ≠0 may be NaN. ± in a result says that the sign is left open. What a complex number gives, its
+conjugate gives too, conjugated; f(-z) is -f(z) for {odd}, and f(z) for {even}.
+"""
+
+PI = {1: "π/4", 2: "π/2", 3: "3π/4", 4: "π"}  # multiples of π/4
+
 
 def cell(text: str) -> str:
     """Text that can stand in a table."""
@@ -92,11 +107,59 @@ def exact(op: Op) -> str:
     return "yes" if accepted <= same else op.exact if accepted & same else "no"
 
 
-def cases(op: Op) -> str:
-    """The special values of an op."""
+def shown(value: Any) -> str:
+    """A value, or a named set of values, of a line of special values."""
+    if isinstance(value, special.Each):
+        return value.name
+    if isinstance(value, special.Unsigned):
+        return f"±{shown(value.value)}"
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(shown, value))}]"
+    if isinstance(value, complex):
+        return complex_shown(value.real, value.imag)
+    if isinstance(value, float) and np.isnan(value):
+        return "-nan" if np.signbit(value) else "nan"
+    quarters = value / (np.pi / 4)
+    if abs(quarters) in PI:
+        return ("-" if quarters < 0 else "") + PI[abs(quarters)]
+    return str(value) if isinstance(value, bool) else f"{value:g}"
+
+
+def complex_shown(a: Any, b: Any) -> str:
+    """A complex number by its parts."""
+    text = f"({b.name})" if isinstance(b, special.Each) and b.name[0] != "±" else shown(b)
+    return f"{shown(a)}{'' if text[0] in '-±' else '+'}{text}j"
+
+
+def number_cases(name: str) -> str:
+    """The lines for numbers and pairs of numbers."""
+    lines = special.NUMBERS.get(name, ())
+    left = [", ".join(map(shown, line[:-1])) for line in lines]
+    left = [f"({x})" if len(line) > 2 else x for x, line in zip(left, lines, strict=True)]
+    return ", ".join(f"{x} → {shown(line[-1])}" for x, line in zip(left, lines, strict=True))
+
+
+def complex_cases(name: str) -> str:
+    """The lines for one complex number, or of what other function they are those."""
+    if name in special.TURNED:
+        of = f"{special.TURNED[name]}(jz)"
+        return f"as {of}" if name == "cos" else f"as -j {of}"
+    if name in special.SCALED:
+        return f"as {special.SCALED[name][0]}(z) / log({name[3:]})"
     return ", ".join(
-        f"({', '.join(f'{x:g}' for x in operands)}) → {result:g}" for *operands, result in op.cases
+        f"{complex_shown(a, b)} → {complex_shown(*result) if len(result) > 1 else shown(*result)}"
+        for a, b, *result in special.COMPLEX.get(name, ())
     )
+
+
+def special_values() -> Iterator[str]:
+    """The special values of every op that has some."""
+    for op in TABLE.values():
+        numbers, complexes = number_cases(op.name), complex_cases(op.name)
+        if numbers:
+            yield from wrapped(f"* `{op.name}`: {numbers}", "  ")
+        if complexes:
+            yield from wrapped(f"* `{op.name}` of complex numbers: {complexes}", "  ")
 
 
 def page() -> str:
@@ -117,10 +180,6 @@ def page() -> str:
     )
     lines += [EXEMPT]
     lines += wrapped(f"Not functions of the namespace, but parts of others: {', '.join(inside)}.")
-    lines += ["", "### Special values", "", "As NumPy gives them, and as the tests check them.", ""]
-    for op in elementwise:
-        if op.cases:
-            lines += wrapped(f"* `{op.name}`: {cases(op)}", "  ")
     lines += ["", REDUCTIONS]
     lines += table(
         ("op", "accepts", "what it gives"),
@@ -131,6 +190,11 @@ def page() -> str:
         ("op", "kind", "what it gives"),
         [row(f"`{op.name}`", op.kind.name.lower(), op.summary) for op in rest],
     )
+    odd, even = (
+        ", ".join(f"`{name}`" for name in names)
+        for names in (special.ODD_FUNCTIONS, special.EVEN_FUNCTIONS)
+    )
+    lines += [SPECIAL.format(odd=odd, even=even), *special_values()]
     return "\n".join(lines).rstrip() + "\n"
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from . import dtypes, philox, shapes
+from . import dtypes, philox, shapes, special
 from .dtypes import DType, Operand
 
 
@@ -51,7 +51,7 @@ class Op:
     identity: Callable[[DType], Any] | None = None  # reductions: where the tree starts
     exact: str = "any"  # the category whose results are the same bits in NumPy and in a kernel
     work: int = 1  # cost of an element, in additions: what decides whether to repeat it
-    cases: tuple[tuple[Any, ...], ...] = ()  # special values: (operands …, result)
+    cases: tuple[tuple[Any, ...], ...] = ()  # special values, as special.py says
     summary: str = ""
     prelude: str = ""  # C++ text that `expr` needs beyond scalar.h (functions of users)
 
@@ -66,10 +66,6 @@ def _add(op: Op) -> Op:
     assert op.name not in TABLE, f"two rows for {op.name}"
     TABLE[op.name] = op
     return op
-
-
-def _cases(name: str) -> tuple[tuple[Any, ...], ...]:
-    return _SPECIAL.get(name, ())
 
 
 # --- elementwise -------------------------------------------------------------------------------
@@ -112,7 +108,7 @@ def elementwise(
             expr=expr,
             exact=exact,
             work=work,
-            cases=_cases(name),
+            cases=special.cases(name),
             summary=summary,
         )
     )
@@ -159,29 +155,6 @@ def _power(x: Any, y: Any, out: Any = None) -> Any:
     result = np.where(np.less(y, 0), inverse, np.power(x, np.maximum(y, 0)))
     return result.astype(np.result_type(x, y))
 
-
-_SPECIAL: dict[str, tuple[tuple[Any, ...], ...]] = {}
-_nan, _inf = float("nan"), float("inf")
-_SPECIAL["floor_divide"] = (
-    (_nan, 1.0, _nan), (0.0, 0.0, _nan), (1.0, 0.0, _inf), (-1.0, 0.0, -_inf), (7.0, -2.0, -4.0),
-    (-0.0, 1.0, -0.0), (0.0, -1.0, -0.0), (1.0, _inf, 0.0), (-1.0, _inf, -1.0), (_inf, 2.0, _nan),
-)  # fmt: skip
-_SPECIAL["remainder"] = (
-    (-7.0, 2.0, 1.0), (7.0, -2.0, -1.0), (-5.0, _inf, _inf), (5.0, -_inf, -_inf),
-    (0.0, -1.0, -0.0), (-0.0, 1.0, 0.0), (1.0, 0.0, _nan), (_inf, 1.0, _nan),
-)  # fmt: skip
-_SPECIAL["round"] = ((0.5, 0.0), (1.5, 2.0), (2.5, 2.0), (-0.5, -0.0), (_inf, _inf))
-_SPECIAL["sign"] = ((-0.0, 0.0), (_nan, _nan), (-_inf, -1.0), (2.5, 1.0))
-_SPECIAL["hypot"] = ((_inf, _nan, _inf), (_nan, -_inf, _inf), (3.0, 4.0, 5.0), (_nan, 1.0, _nan))
-_SPECIAL["pow"] = ((_nan, 0.0, 1.0), (1.0, _nan, 1.0), (-0.0, -1.0, -_inf), (-1.0, _inf, 1.0))
-_SPECIAL["logaddexp"] = ((-_inf, -_inf, -_inf), (_inf, _inf, _inf), (_nan, 0.0, _nan))
-_SPECIAL["maximum"] = ((_nan, 1.0, _nan), (1.0, _nan, _nan), (_inf, 1.0, _inf))
-_SPECIAL["minimum"] = ((_nan, 1.0, _nan), (1.0, _nan, _nan), (-_inf, 1.0, -_inf))
-_SPECIAL["atan2"] = ((0.0, -0.0, np.pi), (-0.0, -0.0, -np.pi), (0.0, 0.0, 0.0), (_nan, 1.0, _nan))
-_SPECIAL["exp"] = ((-_inf, 0.0), (_inf, _inf), (_nan, _nan), (0.0, 1.0))
-_SPECIAL["log"] = ((0.0, -_inf), (-1.0, _nan), (_inf, _inf), (1.0, 0.0))
-_SPECIAL["sqrt"] = ((-0.0, -0.0), (-1.0, _nan), (_inf, _inf), (4.0, 2.0))
-_SPECIAL["tanh"] = ((_inf, 1.0), (-_inf, -1.0), (-0.0, -0.0), (_nan, _nan))
 
 # arithmetic
 # NumPy's complex products may contract; so complex products and quotients count as inexact.
@@ -381,6 +354,7 @@ def reduction(
             reference=reference,
             expr=combine,
             identity=identity,
+            cases=special.cases(name),
             summary=summary,
         )
     )
