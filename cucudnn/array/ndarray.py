@@ -579,8 +579,12 @@ class ndarray:  # noqa: N801 - NumPy's name
         return product(other, self)
 
     def __imatmul__(self, other: Any) -> ndarray:
-        self[...] = product(self, other)
-        return self
+        value = product(self, other)
+        if value is not NotImplemented:
+            check_fits("matmul", value, self)
+            self[...] = value
+            value = self
+        return value
 
     def __and__(self, other: Any) -> ndarray:
         return binary(ops.bitwise_and, self, other)
@@ -1026,20 +1030,25 @@ def augmented(op: Op, x: ndarray, y: Any) -> ndarray:
 
     def value(base: Node, other: Any) -> Node:
         result = apply.elementwise(op, base, other)
-        if result.shape != base.shape:
-            raise ValueError(
-                f"non-broadcastable output operand with shape {base.shape} does not match "
-                f"the broadcast shape {result.shape}"
-            )
-        if not np.can_cast(result.dtype, base.dtype, "same_kind"):
-            raise TypeError(
-                f"{op.name}: cannot cast the result from {result.dtype.name} to "
-                f"{base.dtype.name} with casting rule 'same_kind'"
-            )
+        check_fits(op.name, result, base)
         return apply.cast(result, base.dtype)
 
     write(x, value, y)
     return x
+
+
+def check_fits(name: str, result: Node | ndarray, target: Node | ndarray) -> None:
+    """Raise ValueError or TypeError unless a result can be written over the whole of a target."""
+    if result.shape != target.shape:
+        raise ValueError(
+            f"{name}: non-broadcastable output operand with shape {target.shape} does not match "
+            f"the shape {result.shape} of the result"
+        )
+    if not np.can_cast(result.dtype, target.dtype, "same_kind"):
+        raise TypeError(
+            f"{name}: cannot cast the result from {result.dtype.name} to "
+            f"{target.dtype.name} with casting rule 'same_kind'"
+        )
 
 
 def check_writeable(x: ndarray) -> None:

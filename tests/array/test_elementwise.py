@@ -126,6 +126,25 @@ def test_matmul_operators(device):
         xp.asarray(a) @ "text"
 
 
+@pytest.mark.parametrize(
+    ("a", "b"), [((3,), (3,)), ((2, 2), (2,)), ((3,), (3, 1)), ((2, 3), (3, 1))]
+)
+def test_matmul_in_place_needs_a_product_of_the_same_shape(a, b, device):
+    x = xp.ones(a)
+    with pytest.raises(ValueError, match="matmul"):
+        x @= xp.ones(b)
+    check(x, np.ones(a))
+
+
+def test_matmul_in_place_casts_as_other_operators(device):
+    x = xp.ones((2, 2), dtype=xp.int32)
+    with pytest.raises(TypeError, match="same_kind"):
+        x @= xp.ones((2, 2))
+    x = xp.ones((2, 2), dtype=xp.float32)
+    x @= xp.ones((2, 2))
+    check(x, np.full((2, 2), 2.0, np.float32))
+
+
 @pytest.mark.parametrize("other", ["text", object(), {}, None])
 def test_what_is_no_operand(other, device):
     x = xp.ones(3)

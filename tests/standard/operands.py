@@ -26,11 +26,11 @@ def _whole(a):
 
 
 def _reversed(a):
-    return a[(slice(None, None, -1),) * a.ndim]
+    return a[(slice(None, None, -1),) * a.ndim + (...,)]
 
 
 def _strided(a):
-    return a[(slice(1, None, 2),) * a.ndim]
+    return a[(slice(1, None, 2),) * a.ndim + (...,)]
 
 
 def _transposed(a):
