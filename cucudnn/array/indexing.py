@@ -251,7 +251,7 @@ def _write_bytes(x: ndarray, value: Callable[..., Node], other: Any) -> None:
     """A write through a view of another dtype: at once, to memory that nobody else needs."""
     unit.settle()
     device, storage, g = x.device, x._storage, geometry(x)
-    with device.lock, recording:
+    with device.lock, device.use(), recording:
         source = node_of(other) if type(other) is ndarray else other
         new = value(node_of(x), source)
         if new.op is ops.scalar:

@@ -46,7 +46,8 @@ def shared_array(native: Any, device: Device, owner: Any) -> ndarray:
     """
     dtype = dtypes.canonical(native.dtype)
     if any(s % dtype.itemsize for s in native.strides) or native.dtype != dtype:
-        return from_native(native.astype(dtype), device)
+        with device.use():
+            return from_native(native.astype(dtype), device)
     node = Node(ops.leaf, (), native.shape, dtype, native.strides, device.name)
     buffer = device.adopt(native)
     store(node, memory.Buffer(buffer.address, buffer.nbytes, (buffer, owner)))
@@ -186,9 +187,13 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> n
     if target != home:
         if copy is False:
             raise BufferError(f"the memory is on {home}; an array on {target} needs a copy")
-        host = array.get() if home.kind == "cuda" else array
+        with home.use():
+            host = array.get() if home.kind == "cuda" else array
         return from_host(host, target.name)
-    return from_native(array.copy(), home) if copy else shared_array(array, home, x)
+    if not copy:
+        return shared_array(array, home, x)
+    with home.use():
+        return from_native(array.copy(), home)
 
 
 def _brought(x: ndarray, device: Any, copy: bool | None) -> ndarray:
@@ -258,7 +263,7 @@ def to_numpy(x: ndarray, dtype: Any, copy: bool | None) -> np.ndarray[Any, Any]:
         if copy is False:
             raise ValueError("an array on a GPU cannot be read on the host without a copy")
         return _snapshot(x)
-    with device.lock:
+    with device.lock, device.use():
         node, offset = _evaluated(x)
         if node.shared:
             node, offset = _make_shared(x, for_good=False)
@@ -306,7 +311,7 @@ def to_dlpack(
     if here[0] == CPU and stream is not None:
         raise ValueError("stream must be None for memory on the host")
     device = x.device
-    with device.lock:
+    with device.lock, device.use():
         if copy:
             node, offset = _evaluated(x)
             native = _native_view(x, node, offset, node.data, device).copy()
@@ -314,7 +319,7 @@ def to_dlpack(
         node, offset = _make_shared(x, for_good=False)
         export = Export(node.data, x._storage)
         native = _native_view(x, node, offset, export, device)
-    return _capsule(native, max_version, copied=False, stream=stream)
+        return _capsule(native, max_version, copied=False, stream=stream)
 
 
 def _native_view(x: ndarray, node: Node, offset: int, export: Any, device: Device) -> Any:
@@ -346,7 +351,7 @@ def cuda_interface(x: ndarray) -> dict[str, Any]:
     """`__cuda_array_interface__`. There is no end to it: the memory is shared for good."""
     unit.settle()
     device = x.device
-    with device.lock:
+    with device.lock, device.use():
         node, offset = _make_shared(x, for_good=True)
         view = _native_view(x, node, offset, node.data, device)
         return dict(view.__cuda_array_interface__)

@@ -879,10 +879,11 @@ def _leaf(array: np.ndarray[Any, Any], device: Device) -> Node:
 def from_native(array: Any, device: Device, *, scalar: bool = False) -> ndarray:
     """A handle on a fresh array of the device's library (NumPy, CuPy), which nobody else has."""
     dtype = dtypes.canonical(array.dtype)
-    if not shapes.is_dense(array.shape, array.strides, dtype.itemsize):
-        array = array.copy()
-    node = Node(ops.leaf, (), array.shape, dtype, array.strides, device.name)
-    store(node, device.adopt(array))
+    with device.use():
+        if not shapes.is_dense(array.shape, array.strides, dtype.itemsize):
+            array = array.copy()
+        node = Node(ops.leaf, (), array.shape, dtype, array.strides, device.name)
+        store(node, device.adopt(array))
     logs[device.name].made += node.nbytes
     with recording:
         return wrap(node, scalar=scalar)

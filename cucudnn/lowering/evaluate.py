@@ -408,5 +408,6 @@ def make_exclusive(storage: Storage) -> None:
             keep = True
     if keep:
         copy = Node(ops.leaf, (), node.shape, node.dtype, node.strides, node.device)
-        store(copy, device.duplicate(node.data, node))
+        with device.use():
+            store(copy, device.duplicate(node.data, node))
         storage.node = copy
