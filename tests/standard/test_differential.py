@@ -224,7 +224,7 @@ def test_function(face, name, parameters, device, way):
 
 # --- operators ----------------------------------------------------------------------------------
 
-NUMBERS = [True, 0, 3, 2.5, 1j]
+NUMBERS = [True, 0, 3, -1, 300, 2**40, 2.5, 1j]
 BINARY = {
     name: getattr(operator, f"{name}_" if name in ("and", "or") else name)
     for name in [*OPERATORS, "eq", "ne", "lt", "le", "gt", "ge"]
