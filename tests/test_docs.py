@@ -28,8 +28,13 @@ from cucudnn.lowering.predicates import PREDICATES
 
 ROOT = Path(__file__).resolve().parents[1]
 README, ARCHITECTURE, OPS = ROOT / "README.md", ROOT / "docs/architecture.md", ROOT / "docs/ops.md"
+<<<<<<< HEAD
 CONSUMERS = ROOT / "docs/consumers.md"
 PAGES = [README, ARCHITECTURE, CONSUMERS, OPS, ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md"]
+=======
+CONFORMANCE = ROOT / "docs/conformance.md"
+PAGES = [README, ARCHITECTURE, OPS, CONFORMANCE, ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md"]
+>>>>>>> cases
 WIDTH = 120
 
 

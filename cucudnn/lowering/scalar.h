@@ -512,20 +512,28 @@ template <class T> XP_FN T xp_imag(xp_complex<T> a) { return a.im; }
 template <class T> XP_FN T xp_conj(T a) { return a; }
 template <class T> XP_FN xp_complex<T> xp_conj(xp_complex<T> a) { return {a.re, -a.im}; }
 
+// uint64 and int64 have no common dtype: NumPy compares them by value, and so do these.
+
 //! xp_equal : xp_core
 template <class T> XP_FN bool xp_equal(T a, T b) { return a == b; }
+XP_FN bool xp_equal(uint64_t a, int64_t b) { return (b >= 0) & (a == uint64_t(b)); }
+XP_FN bool xp_equal(int64_t a, uint64_t b) { return xp_equal(b, a); }
 template <class T> XP_FN bool xp_equal(xp_complex<T> a, xp_complex<T> b) {
   return (a.re == b.re) & (a.im == b.im);
 }
 
 //! xp_not_equal : xp_core
 template <class T> XP_FN bool xp_not_equal(T a, T b) { return a != b; }
+XP_FN bool xp_not_equal(uint64_t a, int64_t b) { return (b < 0) | (a != uint64_t(b)); }
+XP_FN bool xp_not_equal(int64_t a, uint64_t b) { return xp_not_equal(b, a); }
 template <class T> XP_FN bool xp_not_equal(xp_complex<T> a, xp_complex<T> b) {
   return (a.re != b.re) | (a.im != b.im);
 }
 
 //! xp_less : xp_core
 template <class T> XP_FN bool xp_less(T a, T b) { return a < b; }
+XP_FN bool xp_less(uint64_t a, int64_t b) { return (b >= 0) & (a < uint64_t(b)); }
+XP_FN bool xp_less(int64_t a, uint64_t b) { return (a < 0) | (uint64_t(a) < b); }
 // Complex numbers are ordered by real part, then imaginary; any nan makes the answer false.
 template <class T> XP_FN bool xp_less(xp_complex<T> a, xp_complex<T> b) {
   return ((a.re < b.re) & (a.im == a.im) & (b.im == b.im)) | ((a.re == b.re) & (a.im < b.im));
@@ -533,15 +541,17 @@ template <class T> XP_FN bool xp_less(xp_complex<T> a, xp_complex<T> b) {
 
 //! xp_less_equal : xp_core
 template <class T> XP_FN bool xp_less_equal(T a, T b) { return a <= b; }
+XP_FN bool xp_less_equal(uint64_t a, int64_t b) { return (b >= 0) & (a <= uint64_t(b)); }
+XP_FN bool xp_less_equal(int64_t a, uint64_t b) { return (a < 0) | (uint64_t(a) <= b); }
 template <class T> XP_FN bool xp_less_equal(xp_complex<T> a, xp_complex<T> b) {
   return ((a.re < b.re) & (a.im == a.im) & (b.im == b.im)) | ((a.re == b.re) & (a.im <= b.im));
 }
 
 //! xp_greater : xp_core xp_less
-template <class T> XP_FN bool xp_greater(T a, T b) { return xp_less(b, a); }
+template <class T, class U> XP_FN bool xp_greater(T a, U b) { return xp_less(b, a); }
 
 //! xp_greater_equal : xp_core xp_less_equal
-template <class T> XP_FN bool xp_greater_equal(T a, T b) { return xp_less_equal(b, a); }
+template <class T, class U> XP_FN bool xp_greater_equal(T a, U b) { return xp_less_equal(b, a); }
 
 //! xp_maximum : xp_core xp_isnan xp_less_equal
 template <class T> XP_FN T xp_maximum(T a, T b) { return (a >= b) | (a != a) ? a : b; }

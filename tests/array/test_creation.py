@@ -366,3 +366,7 @@ def test_0d_arrays_are_arrays_and_not_scalars(device):
     for x in (xp.zeros(()), xp.asarray(2.5), xp.full((), 3), xp.ones_like(xp.asarray(1.0))):
         x[...] = 7
         assert float(x) == 7
+
+
+def test_arange_downward_from_zero_begins_with_zero(device):
+    assert not np.signbit(xp.asnumpy(xp.arange(0.0, -2.5, -1.0))).tolist()[0]

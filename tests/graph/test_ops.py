@@ -248,6 +248,23 @@ def test_compiled_and_interpreted_bits_are_equal(op, device, monkeypatch):
         assert not differing(one, other).any(), one.dtype
 
 
+COMPARISONS = [ops.equal, ops.not_equal, ops.less, ops.less_equal, ops.greater, ops.greater_equal]
+
+
+def test_uint64_and_int64_are_compared_by_value(mode):
+    """They have no common dtype."""
+    unsigned, signed = np.uint64([0, 1, 2**63 - 1, 2**63, 2**64 - 1]), values(dtypes.int64)
+    pair = [g.ravel() for g in np.meshgrid(unsigned, signed)]
+    results = [
+        (op.reference(*given), call(op, *map(xp.asarray, given)))
+        for op in COMPARISONS
+        for given in (pair, pair[::-1])
+    ]
+    xp.flush(*(got for _, got in results))
+    for want, got in results:
+        np.testing.assert_array_equal(xp.asnumpy(got), want)
+
+
 # --- special values -------------------------------------------------------------------------------
 
 SIZE = 4099  # vectors, threads, and what is left over

@@ -175,6 +175,14 @@ def test_nvrtc_takes_every_elementwise_row(nvrtc: Any) -> None:
             nvrtc(render_cuda.render(bound.kernel))
 
 
+def test_nvrtc_takes_comparisons_of_uint64_with_int64(nvrtc: Any) -> None:
+    pair = array(8, dtype=np.uint64), array(8, dtype=np.int64)
+    names = ["equal", "not_equal", "less", "less_equal", "greater", "greater_equal"]
+    results = [getattr(xp, name)(*x) for name in names for x in (pair, pair[::-1])]
+    for bound in bounds(*results, kind="cuda"):
+        nvrtc(render_cuda.render(bound.kernel))
+
+
 def _apply(op: Any, operands: Any) -> Any:
     from cucudnn.array import apply
     from cucudnn.array.ndarray import record

@@ -67,7 +67,7 @@ def x(draw, args, name):
 
 def at_least(ndim):
     """An array of so many dimensions."""
-    return lambda draw, args, name: draw(o.operands(shape=draw(o.shapes(least=ndim))))
+    return lambda draw, args, name: draw(o.operands(kinds_of(name), draw(o.shapes(least=ndim))))
 
 
 def x1(draw, args, name):
@@ -260,9 +260,10 @@ def cast(draw, args, name):
 
 
 def fill(draw, args, name):
-    whole = "x" in args and array_of(args).dtype.kind in "biu"
-    values = [0, 1, True] if whole else [0, 2.5, -0.0, float("nan"), float("inf"), 1j]
-    return draw(st.sampled_from(values))
+    """A number that the array's dtype can hold; NumPy warns of others, and makes up values."""
+    kind = array_of(args).dtype.kind if "x" in args else "c"
+    real = [2.5, -0.0, float("nan"), float("inf")] if kind in "fc" else []
+    return draw(st.sampled_from([0, 1, True, *real, *([1j] if kind == "c" else [])]))
 
 
 def endpoint_of_range(draw, args, name):
@@ -279,7 +280,8 @@ def anything(draw, args, name):
 
 
 def repeats(draw, args, name):
-    return draw(st.integers(0, 3) | st.sampled_from([-1, [1, 2], [2]]))
+    wrong = [-1] if 0 not in array_of(args).shape else []
+    return draw(st.integers(0, 3) | st.sampled_from([[1, 2], [2], *wrong]))
 
 
 def shapes_to_broadcast(draw, args, name):
