@@ -28,13 +28,9 @@ from cucudnn.lowering.predicates import PREDICATES
 
 ROOT = Path(__file__).resolve().parents[1]
 README, ARCHITECTURE, OPS = ROOT / "README.md", ROOT / "docs/architecture.md", ROOT / "docs/ops.md"
-<<<<<<< HEAD
-CONSUMERS = ROOT / "docs/consumers.md"
-PAGES = [README, ARCHITECTURE, CONSUMERS, OPS, ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md"]
-=======
-CONFORMANCE = ROOT / "docs/conformance.md"
-PAGES = [README, ARCHITECTURE, OPS, CONFORMANCE, ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md"]
->>>>>>> cases
+CONSUMERS, CONFORMANCE = ROOT / "docs/consumers.md", ROOT / "docs/conformance.md"
+CHANGELOG, CONTRIBUTING = ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md"
+PAGES = [README, ARCHITECTURE, CONSUMERS, CONFORMANCE, OPS, CHANGELOG, CONTRIBUTING]
 WIDTH = 120
 
 
