@@ -288,3 +288,11 @@ def test_a_shift_is_an_array_of_its_own(device):
         assert x.tolist() == [1, 2, 3]
     assert fft.fftshift(x.reshape((1, 3)), 1).tolist() == [[3, 1, 2]]
     assert fft.fftshift(xp.asarray(2.0)).item() == 2
+
+
+@pytest.mark.parametrize("name", ["fft", "ifft", "irfft", "hfft", "fftn", "irfftn"])
+@pytest.mark.parametrize("shape", [(0,), (2, 0)])
+def test_no_points_are_continued_with_zeros(name, shape, device):
+    more = {"s": (3,), "axes": (-1,)} if name.endswith("n") else {"n": 3}
+    got = getattr(xp.fft, name)(xp.zeros(shape, dtype=xp.complex64), **more)
+    np.testing.assert_array_equal(xp.asnumpy(got), np.zeros((*shape[:-1], 3)))

@@ -186,7 +186,8 @@ def factors(draw, args, name):
 
 def signal(draw, args, name):
     kinds = ["int32", *(FULL[:2] if name.startswith(("r", "ih")) else FULL)]
-    return draw(o.operands(kinds, draw(o.shapes(least=1)), finite=True))
+    empty = name not in ("irfft", "irfftn", "hfft")  # NumPy's of no points are no numbers
+    return draw(o.operands(kinds, draw(o.shapes(least=1, empty=empty)), finite=True))
 
 
 # --- numbers, axes, shapes --------------------------------------------------------------------
