@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .support import noise, whole
+from .support import fails, noise, whole
 
 
 def rows_and_columns(xp):
@@ -219,25 +219,31 @@ def slices_as_objects(xp):
     return a[window], a[xp.s_[1:3, ::2]], a[tuple(range(2))]
 
 
+@fails
 def index_by_float_fails(xp):
     return xp.arange(5)[xp.array([1.0, 2.0])]
 
 
+@fails
 def too_many_indices(xp):
     return xp.arange(5)[1, 2]
 
 
+@fails
 def out_of_range_read(xp):
     return xp.arange(5)[7]
 
 
+@fails
 def out_of_range_array(xp):
     return xp.arange(5)[[0, 5]] + 1
 
 
+@fails
 def mask_of_the_wrong_length(xp):
     return xp.arange(5)[xp.array([True, False])]
 
 
+@fails
 def indices_that_do_not_broadcast(xp):
     return xp.zeros((4, 4))[[0, 1, 2], [0, 1]]

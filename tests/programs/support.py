@@ -19,6 +19,12 @@ def inexact(rtol: float = 1e-12, atol: float = 1e-12) -> Callable[[Program], Pro
     return mark
 
 
+def fails(program: Program) -> Program:
+    """Mark a program that raises. One that does so without the mark is a mistake of ours."""
+    program.fails = True  # type: ignore[attr-defined]
+    return program
+
+
 def noise(xp: Any, *shape: int, seed: int = 1) -> Any:
     """Floats in [0, 1) that look random: exact arithmetic, so they are the same everywhere."""
     return whole(xp, *shape, below=9973, seed=seed) / 16384.0
