@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -181,8 +181,18 @@ def clip(x: Any, /, min: Any = None, max: Any = None) -> ndarray:  # noqa: A002
     return record(make, x, *(v for _, v in limits))
 
 
-def where(condition: Any, x1: Any, x2: Any, /) -> ndarray:
-    """Elements of x1 where the condition is true, else of x2."""
+@overload
+def where(condition: Any, /) -> tuple[ndarray, ...]: ...
+@overload
+def where(condition: Any, x1: Any, x2: Any, /) -> ndarray: ...
+def where(condition: Any, x1: Any = None, x2: Any = None, /) -> ndarray | tuple[ndarray, ...]:
+    """Elements of x1 where the condition is true, else of x2; `nonzero(condition)` without them."""
+    if x1 is None and x2 is None:
+        from .searching import nonzero
+
+        return nonzero(condition)
+    if x1 is None or x2 is None:
+        raise ValueError("where: expected both x1 and x2 or neither, got one of them")
     known = [v for v in (condition, x1, x2) if type(v) is ndarray]
     device = known[0].device.name if known else devices.canonical_name(None)
     condition = as_array(condition, device)
