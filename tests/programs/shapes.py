@@ -274,3 +274,11 @@ def axis_out_of_range(xp):
 @fails
 def negative_dimensions(xp):
     return xp.zeros((2, -1))
+
+
+def creation_by_position(xp):
+    return (
+        xp.full((2, 2), 3, float), xp.zeros_like([1, 2], float), xp.array([1, 2], float),
+        xp.eye(3, 4, 1, int), xp.arange(0, 6, 2, float), xp.asarray([1, 2], "f4"), xp.ones(2, int),
+        xp.linspace(0, 4, 5, dtype=int), xp.triu(xp.ones((3, 3)), 1), xp.full_like([1.5], 2, int),
+    )  # fmt: skip

@@ -258,3 +258,12 @@ def reductions_with_keepdims(xp):
         x.sum(axis=(0, 2)), x.max(axis=1, keepdims=True), x.any(axis=0), x.all(),
         x.min(axis=(0, 1, 2), keepdims=True), x.prod(axis=-1), xp.cumprod(x, axis=2),
     )  # fmt: skip
+
+
+@inexact()
+def spreads_by_functions(xp):
+    x = noise(xp, 8, 5)
+    return (
+        xp.std(x, axis=0, ddof=1), xp.var(x, ddof=1), xp.std(x, 1), xp.var(x, dtype=xp.float32) > 0,
+        xp.mean(x, 0, keepdims=True), xp.sum(x, 0), xp.median(x, 1),
+    )  # fmt: skip
