@@ -24,7 +24,7 @@ from ..lowering import evaluate as evaluation
 from ..lowering.device import Device
 from ..settings import current
 from . import library, unit
-from .ndarray import PACKAGE, from_host, from_native, ndarray
+from .ndarray import PACKAGE, converted, from_host, from_native, ndarray
 
 FUNCTIONS = (
     "allclose", "angle", "append", "apply_along_axis", "apply_over_axes", "argpartition", "around",
@@ -36,7 +36,7 @@ FUNCTIONS = (
     "histogram", "histogram2d", "histogram_bin_edges", "histogramdd", "i0", "indices", "inner",
     "insert", "interp", "intersect1d", "isclose", "iscomplex", "isneginf", "isposinf", "isreal",
     "ix_", "kaiser", "kron", "lcm", "ldexp", "lexsort", "logaddexp2", "logspace", "mask_indices",
-    "matvec", "modf", "nan_to_num", "nanargmax", "nanargmin", "nancumprod", "nancumsum", "nanmax",
+    "matvec", "modf", "nanargmax", "nanargmin", "nancumprod", "nancumsum", "nanmax",
     "nanmean", "nanmedian", "nanmin", "nanpercentile", "nanprod", "nanquantile", "nanstd",
     "nansum", "nanvar", "packbits", "pad", "partition", "percentile", "piecewise", "poly",
     "polyadd", "polyder", "polydiv", "polyfit", "polyint", "polymul", "polysub", "polyval", "ptp",
@@ -48,9 +48,9 @@ FUNCTIONS = (
 LINALG = ("cond", "lstsq", "multi_dot", "norm", "tensorinv", "tensorsolve")
 # Parameters whose lists are data. CuPy takes no lists of numbers there.
 DATA = frozenset((
-    "A", "B", "C", "M", "a", "a1", "a2", "ar1", "ar2", "arr", "args", "ary", "b", "bins", "c",
-    "condition", "d", "dx", "elements", "f", "fp", "indices", "m", "p", "q", "sample",
-    "seq_of_zeros", "v", "values", "weights", "x", "x1", "x2", "xp", "y", "z",
+    "A", "B", "C", "M", "a", "a1", "a2", "ar1", "ar2", "args", "arr", "array", "ary", "b", "bins",
+    "c", "condition", "d", "dx", "elements", "f", "filt", "fp", "indices", "m", "p", "q",
+    "sample", "seq_of_zeros", "v", "values", "weights", "x", "x1", "x2", "xp", "y", "z",
 ))  # fmt: skip
 # What gives a Python bool in NumPy; CuPy gives arrays.
 TRUTHS = frozenset(("allclose", "array_equal", "array_equiv"))
@@ -93,7 +93,7 @@ class _Arguments:
     def given(self, value: Any, data: bool) -> Any:
         """An argument with our arrays evaluated; `data`: lists of numbers are arrays."""
         if isinstance(value, ndarray):
-            return self.array(value)
+            return self.array(value, data)
         if isinstance(value, (np.ndarray, np.generic)):
             dtypes.canonical(value.dtype)
             return self.foreign(value) if isinstance(value, np.ndarray) else value
@@ -112,18 +112,19 @@ class _Arguments:
             return value
         return self.home.asarray(value)
 
-    def array(self, x: ndarray) -> Any:
-        """The elements, which the library must not write; bfloat16 as float32."""
-        if self.home is np and self.device.kind != "cpu":
-            native = x._host()
-        else:
-            native = library.native(x, self.device)
+    def array(self, x: ndarray, data: bool) -> Any:
+        """The elements, which the library must not write; bfloat16 as float32. A number that is no
+        data (an extent, an index) is one of NumPy's for CuPy too."""
         if x.dtype == dtypes.bfloat16:
             self.has_bfloat16 = True
-            native = native.astype(np.float32)
+            x = converted(x, dtypes.float32)
         if self.home is not np:
+            if x._scalar and not data:
+                return x._host()[()]
+            native = library.native(x, self.device)
             self.memory.append(native)
             return native
+        native = x._host() if self.device.kind != "cpu" else library.native(x, self.device)
         native.flags.writeable = False
         self.memory.append(native)
         return native[()] if x._scalar else native
@@ -140,28 +141,28 @@ def _holds_arrays(value: Any) -> bool:
 
 def _wrapped(result: Any, given: _Arguments) -> Any:
     """A result with the library's arrays as ours, each with memory of its own."""
-    device, home = given.device, given.home
-    if isinstance(result, np.generic):
-        return from_host(np.asarray(_rounded(result, given)), device.name, scalar=True)
-    if isinstance(result, home.ndarray):
-        result = _rounded(result, given)
-        if home is np and device.kind != "cpu":
-            return from_host(np.asarray(result), device.name)
-        if not _is_fresh(result, given):
-            result = result.copy()
-        return from_native(result, device, scalar=home is not np and not result.ndim)
+    if isinstance(result, (np.generic, given.home.ndarray)):
+        x = _array(result, given)
+        rounded = given.has_bfloat16 and x.dtype == dtypes.float32
+        return converted(x, dtypes.bfloat16) if rounded else x
     if isinstance(result, (tuple, list)):
         items = [_wrapped(item, given) for item in result]
         return type(result)(*items) if hasattr(result, "_fields") else type(result)(items)
     return result
 
 
-def _rounded(result: Any, given: _Arguments) -> Any:
-    """In a dtype of ours; back in bfloat16 if it was computed in float32 for it."""
+def _array(result: Any, given: _Arguments) -> ndarray:
+    """An array or scalar of the library as ours, in a dtype of ours."""
+    device = given.device
     dtype = dtypes.canonical(result.dtype)
-    if given.has_bfloat16 and dtype == dtypes.float32:
-        dtype = dtypes.bfloat16
-    return result if result.dtype == dtype else result.astype(dtype)
+    if isinstance(result, np.generic) or (given.home is np and device.kind != "cpu"):
+        host = np.asarray(result, dtype)
+        return from_host(host, device.name, scalar=isinstance(result, np.generic))
+    if result.dtype != dtype:
+        result = result.astype(dtype)
+    elif not _is_fresh(result, given):
+        result = result.copy()
+    return from_native(result, device, scalar=given.home is not np and not result.ndim)
 
 
 def _is_fresh(array: Any, given: _Arguments) -> bool:
@@ -197,11 +198,11 @@ def _home(name: str, find: Finder, device: Device) -> tuple[Any, Any]:
     if function is not None:
         return home, function
     if not current().host_fallback:
-        raise NotImplementedError(
-            f"{name}: CuPy has no function of this name; config(host_fallback=True) lets the "
-            "elements go through the host"
-        )
+        raise NotImplementedError(f"{name}: CuPy has no function of this name; {_FALLBACK}")
     return np, find(np)
+
+
+_FALLBACK = "config(host_fallback=True) lets the elements go through the host"
 
 
 def call(
@@ -234,15 +235,38 @@ def call(
     device = _device_of(name, (args, kwargs))
     home, function = _home(name, find, device)
     unit.settle()
-    with device.lock, device.use(), np.errstate(all="ignore"):
+
+    def run(home: Any, function: Any) -> Any:
         given = _Arguments(device, home)
-        converted_args = [given.given(v, data(i)) for i, v in enumerate(args)]
-        converted = {k: given.given(v, data(k)) for k, v in kwargs.items()}
-        run = functools.partial(function, *converted_args, **converted)
-        result = evaluation.with_room(device, run)
-        if name in TRUTHS:
-            return bool(result)
-        return _wrapped(result, given)
+        positional = [given.given(v, data(i)) for i, v in enumerate(args)]
+        named = {k: given.given(v, data(k)) for k, v in kwargs.items()}
+        result = evaluation.with_room(device, functools.partial(function, *positional, **named))
+        return bool(result) if name in TRUTHS else _wrapped(result, given)
+
+    with device.lock, device.use(), np.errstate(all="ignore"):
+        if home is np:
+            return run(home, function)
+        try:
+            _check_parameters(name, function, args, kwargs)
+            return run(home, function)
+        except NotImplementedError:  # CuPy's too: for what it does not do with these arguments
+            if not current().host_fallback:
+                raise
+            return run(np, find(np))
+
+
+def _check_parameters(name: str, function: Any, args: Any, kwargs: Any) -> None:
+    """Raise NotImplementedError where CuPy's function has not all parameters of NumPy's."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # a ufunc, which checks for itself
+        return
+    try:
+        signature.bind(*args, **kwargs)
+    except TypeError as error:
+        raise NotImplementedError(
+            f"{name}: CuPy's function differs: {error}; {_FALLBACK}"
+        ) from None
 
 
 # --- the functions --------------------------------------------------------------------------------
@@ -305,6 +329,7 @@ def surface(path: str, name: str) -> Callable[..., Any]:
     signature = signature or inspect.signature(theirs)
     data = _data_of(signature)
     places = list(signature.parameters)
+    overwrite = places.index("overwrite_input") if "overwrite_input" in places else -1
     at = places.index("out") if "out" in places else -1
     by_position = at >= 0 and signature.parameters["out"].kind is not inspect.Parameter.KEYWORD_ONLY
 
@@ -314,6 +339,8 @@ def surface(path: str, name: str) -> Callable[..., Any]:
         if by_position and len(args) > at:
             out = args[at]
             args = (*args[:at], None, *args[at + 1 :])
+        kwargs.pop("overwrite_input", None)  # leave to write, which nobody needs
+        args = tuple(False if i == overwrite else v for i, v in enumerate(args))
         result = call(name, find, args, kwargs, data)
         return result if out is None else _into(name, result, out)
 

@@ -38,7 +38,7 @@ CALLS = {
     "isreal": [(V,)], "ix_": [([0, 1], [2, 3])], "kaiser": [(5, 2.0)], "kron": [(V, V)],
     "lcm": [(I8, np.int8(4))], "ldexp": [(V, 2)], "lexsort": [(np.stack([V, V]),)],
     "logaddexp2": [(V, V)], "logspace": [(0, 2, 3)], "mask_indices": [(3, np.triu)],
-    "matvec": [(A, V)], "modf": [(V / 2,)], "nan_to_num": [(V,)], "nanargmax": [(V,)],
+    "matvec": [(A, V)], "modf": [(V / 2,)], "nanargmax": [(V,)],
     "nanargmin": [(V,)], "nancumprod": [(V,)], "nancumsum": [(V,)], "nanmax": [(A, 1)],
     "nanmean": [(A, 1)], "nanmedian": [(A, 1)], "nanmin": [(A, 1)], "nanpercentile": [(A, 50.0)],
     "nanprod": [(A, 1)], "nanquantile": [(A, 0.5)], "nanstd": [(A, 1)], "nansum": [(A, 1)],
@@ -173,10 +173,17 @@ def test_foreign_memory_is_not_taken():
     assert a[0] == 3
 
 
+def test_leave_to_overwrite_is_not_taken(device):
+    x = xp.asarray(V)
+    assert float(xp.nanmedian(x, None, None, True)) == 2.5
+    assert float(xp.percentile(x, 50, overwrite_input=True)) == 2.5
+    check(x, V)
+
+
 def test_the_argument_cannot_be_written_by_numpy():
     x = xp.asarray(V, device="cpu")
     with pytest.raises(ValueError, match="read-only"):
-        xp.nan_to_num(x, copy=False)
+        xp.apply_along_axis(lambda row: row.sort(), 0, x)
     check(x, V)
 
 
@@ -235,6 +242,16 @@ def test_from_iterables(device):
 
 
 # --- what a device lacks --------------------------------------------------------------------------
+
+
+def test_parameters_that_cupy_lacks():
+    def nansum(a, axis=None):
+        raise AssertionError
+
+    numpy_surface._check_parameters("nansum", nansum, (A, 1), {})
+    numpy_surface._check_parameters("add", np.add, (A, 1), {"where": True})
+    with pytest.raises(NotImplementedError, match="nansum.*'where'.*host_fallback"):
+        numpy_surface._check_parameters("nansum", nansum, (A,), {"where": True})
 
 
 @pytest.mark.cuda
