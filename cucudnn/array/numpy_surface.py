@@ -162,6 +162,7 @@ def _array(result: Any, given: _Arguments) -> ndarray:
         result = result.astype(dtype)
     elif not _is_fresh(result, given):
         result = result.copy()
+    given.memory.append(result)  # the next result must not be the same memory
     return from_native(result, device, scalar=given.home is not np and not result.ndim)
 
 
@@ -235,24 +236,27 @@ def call(
     device = _device_of(name, (args, kwargs))
     home, function = _home(name, find, device)
     unit.settle()
-
-    def run(home: Any, function: Any) -> Any:
-        given = _Arguments(device, home)
-        positional = [given.given(v, data(i)) for i, v in enumerate(args)]
-        named = {k: given.given(v, data(k)) for k, v in kwargs.items()}
-        result = evaluation.with_room(device, functools.partial(function, *positional, **named))
-        return bool(result) if name in TRUTHS else _wrapped(result, given)
-
     with device.lock, device.use(), np.errstate(all="ignore"):
-        if home is np:
-            return run(home, function)
         try:
-            _check_parameters(name, function, args, kwargs)
-            return run(home, function)
+            if home is not np:
+                _check_parameters(name, function, args, kwargs)
+            result = _run(device, home, function, args, kwargs, data)
         except NotImplementedError:  # CuPy's too: for what it does not do with these arguments
-            if not current().host_fallback:
+            if home is np or not current().host_fallback:
                 raise
-            return run(np, find(np))
+            result = _run(device, np, find(np), args, kwargs, data)
+    return bool(result) if name in TRUTHS else result
+
+
+def _run(
+    device: Device, home: Any, function: Any, args: Any, kwargs: Any, data: Callable[..., bool]
+) -> Any:
+    """Call the function of a library. With the device's lock held."""
+    given = _Arguments(device, home)
+    positional = [given.given(v, data(i)) for i, v in enumerate(args)]
+    named = {k: given.given(v, data(k)) for k, v in kwargs.items()}
+    result = evaluation.with_room(device, functools.partial(function, *positional, **named))
+    return _wrapped(result, given)
 
 
 def _check_parameters(name: str, function: Any, args: Any, kwargs: Any) -> None:

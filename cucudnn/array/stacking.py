@@ -157,13 +157,6 @@ def asfortranarray(a: Any, dtype: Any = None) -> ndarray:
     return asarray(a, dtype=dtype, order="F")
 
 
-def sliding_window_view(x: Any, window_shape: Any, axis: Any = None) -> ndarray:
-    """A read-only view of all windows of a shape, as `numpy.lib.stride_tricks` has it."""
-    array = as_array(x)
-    make = np.lib.stride_tricks.sliding_window_view
-    return view(array, make(geometry(array), window_shape, axis))
-
-
 def isfortran(a: Any) -> bool:
     """Whether an array is column-major and not row-major."""
     return bool(geometry(as_array(a)).flags.fnc)

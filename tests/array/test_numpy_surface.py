@@ -160,6 +160,14 @@ def test_results_are_memory_of_their_own(device):
         check(x, V)
 
 
+def test_results_do_not_share_memory(device):
+    """NumPy gives one array twice."""
+    first, second = xp.diag_indices(3)
+    first += 5
+    check(first, [5, 6, 7])
+    check(second, [0, 1, 2])
+
+
 def test_foreign_memory_is_not_taken():
     buffer = bytearray(np.arange(3).tobytes())
     x = xp.frombuffer(buffer, dtype=np.int64)
