@@ -41,6 +41,12 @@ from .array.linear_algebra import trace as _trace
 from .array.manipulation import matrix_transpose
 from .array.ndarray import ndarray as _ndarray
 from .array.norms import matrix_norm, vector_norm
+from .array.numpy_surface import linalg as _surface
+
+# What of NumPy's linalg is not in the standard
+cond, lstsq, multi_dot = _surface["cond"], _surface["lstsq"], _surface["multi_dot"]
+norm = _surface["norm"]
+tensorinv, tensorsolve = _surface["tensorinv"], _surface["tensorsolve"]
 
 __all__ = [
     "EigResult",
@@ -50,6 +56,7 @@ __all__ = [
     "SVDResult",
     "SlogdetResult",
     "cholesky",
+    "cond",
     "cross",
     "det",
     "diagonal",
@@ -58,11 +65,14 @@ __all__ = [
     "eigvals",
     "eigvalsh",
     "inv",
+    "lstsq",
     "matmul",
     "matrix_norm",
     "matrix_power",
     "matrix_rank",
     "matrix_transpose",
+    "multi_dot",
+    "norm",
     "outer",
     "pinv",
     "qr",
@@ -71,6 +81,8 @@ __all__ = [
     "svd",
     "svdvals",
     "tensordot",
+    "tensorinv",
+    "tensorsolve",
     "trace",
     "vecdot",
     "vector_norm",

@@ -39,6 +39,9 @@ class Settings:
     fuse : bool
         False: every operation runs when it is recorded, one by one; for finding out what is
         wrong. `$CUCUDNN_FUSE=0`.
+    host_fallback : bool
+        True: what CuPy lacks of NumPy's functions goes through the host on CUDA, in place of
+        NotImplementedError. `$CUCUDNN_HOST_FALLBACK=1`.
     """
 
     device: str = ""
@@ -46,6 +49,7 @@ class Settings:
     pending_nodes: int = 1000
     pending_bytes: int = 1 << 30
     fuse: bool = True
+    host_fallback: bool = False
 
     def __post_init__(self) -> None:
         if self.compile not in COMPILE_MODES:
@@ -71,6 +75,7 @@ def from_environment() -> Settings:
         pending_nodes=_integer("CUCUDNN_PENDING_NODES", 1000),
         pending_bytes=_integer("CUCUDNN_PENDING_BYTES", min(1 << 30, _memory() // 16)),
         fuse=get("CUCUDNN_FUSE", "1") not in ("0", "false", "no"),
+        host_fallback=get("CUCUDNN_HOST_FALLBACK", "0") in ("1", "true", "yes"),
     )
 
 

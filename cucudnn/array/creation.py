@@ -43,8 +43,8 @@ def _dtype(dtype: Any, default: DType = dtypes.float64) -> DType:
 def asarray(
     obj: Any,
     /,
-    *,
     dtype: Any = None,
+    *,
     device: Any = None,
     copy: bool | None = None,
     order: str | None = None,
@@ -144,7 +144,7 @@ def array(
     return x
 
 
-def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) -> ndarray:
+def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None) -> ndarray:
     """An array of equal elements."""
     extents, name = _shape(shape), devices.get(device).name
     if isinstance(fill_value, (bool, int, float, complex)):
@@ -187,7 +187,7 @@ def _k_layout(node: Node, x: ndarray) -> Node:
     return node
 
 
-def full_like(x: Any, /, fill_value: Any, *, dtype: Any = None, device: Any = None) -> ndarray:
+def full_like(x: Any, /, fill_value: Any, dtype: Any = None, *, device: Any = None) -> ndarray:
     """An array of equal elements with another's shape, dtype and device."""
     x, kind, name = _like(x, dtype, device)
     if isinstance(fill_value, (bool, int, float, complex)):
@@ -196,17 +196,17 @@ def full_like(x: Any, /, fill_value: Any, *, dtype: Any = None, device: Any = No
     return full(x.shape, fill_value, dtype=kind, device=name)
 
 
-def zeros_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> ndarray:
+def zeros_like(x: Any, /, dtype: Any = None, *, device: Any = None) -> ndarray:
     """Zeros with another array's shape, dtype and device."""
     return full_like(x, 0, dtype=dtype, device=device)
 
 
-def ones_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> ndarray:
+def ones_like(x: Any, /, dtype: Any = None, *, device: Any = None) -> ndarray:
     """Ones with another array's shape, dtype and device."""
     return full_like(x, 1, dtype=dtype, device=device)
 
 
-def empty_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> ndarray:
+def empty_like(x: Any, /, dtype: Any = None, *, device: Any = None) -> ndarray:
     """An array of any content with another's shape, dtype and device."""
     x, kind, name = _like(x, dtype, device)
     return record(lambda: _k_layout(apply.empty(x.shape, kind, name), x), scalar=False)
@@ -227,7 +227,7 @@ def _ramp(n: int, start: Any, step: Any, dtype: DType, device: str) -> Node:
 
 
 def arange(
-    start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None
+    start: Any, /, stop: Any = None, step: Any = 1, dtype: Any = None, *, device: Any = None
 ) -> ndarray:
     """Evenly spaced numbers: start, start + step, ... below stop."""
     if stop is None:
@@ -294,9 +294,9 @@ def eye(
     n_rows: int,
     n_cols: int | None = None,
     /,
-    *,
     k: int = 0,
     dtype: Any = None,
+    *,
     device: Any = None,
 ) -> ndarray:
     """Ones on a diagonal, zeros elsewhere."""
@@ -336,12 +336,12 @@ def _triangle(x: Any, k: int, lower: bool) -> ndarray:
     return record(make, x, scalar=False)
 
 
-def tril(x: Any, /, *, k: int = 0) -> ndarray:
+def tril(x: Any, /, k: int = 0) -> ndarray:
     """The lower triangle; zeros above diagonal k."""
     return _triangle(x, k, lower=True)
 
 
-def triu(x: Any, /, *, k: int = 0) -> ndarray:
+def triu(x: Any, /, k: int = 0) -> ndarray:
     """The upper triangle; zeros below diagonal k."""
     return _triangle(x, k, lower=False)
 

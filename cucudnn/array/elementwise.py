@@ -13,7 +13,17 @@ from ..graph.node import Node
 from ..graph.ops import Op
 from ..lowering import device as devices
 from . import apply
-from .ndarray import PACKAGE, as_array, binary, ndarray, operand, record
+from .data_type import finfo
+from .ndarray import (
+    PACKAGE,
+    as_array,
+    binary,
+    converted,
+    copied,
+    ndarray,
+    operand,
+    record,
+)
 from .ndarray import unary as record_unary
 
 
@@ -186,14 +196,13 @@ def where(condition: Any, /) -> tuple[ndarray, ...]: ...
 @overload
 def where(condition: Any, x1: Any, x2: Any, /) -> ndarray: ...
 def where(condition: Any, x1: Any = None, x2: Any = None, /) -> ndarray | tuple[ndarray, ...]:
-    """Elements of x1 where the condition is true, else of x2.
-
-    With the condition alone, as NumPy has it, `nonzero` of the condition.
-    """
+    """Elements of x1 where the condition is true, else of x2; `nonzero(condition)` without them."""
     if x1 is None and x2 is None:
         from .searching import nonzero
 
         return nonzero(condition)
+    if x1 is None or x2 is None:
+        raise ValueError("where: expected both x1 and x2 or neither, got one of them")
     known = [v for v in (condition, x1, x2) if type(v) is ndarray]
     device = known[0].device.name if known else devices.canonical_name(None)
     condition = as_array(condition, device)
@@ -205,6 +214,37 @@ def where(condition: Any, x1: Any = None, x2: Any = None, /) -> ndarray | tuple[
     return record(
         lambda c, a, b: apply.elementwise(ops.where, c, a, b), condition, x1, x2, scalar=False
     )
+
+
+def nan_to_num(
+    x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
+) -> ndarray:
+    """NaNs and infinities replaced by numbers, in each part of complex numbers.
+
+    Parameters
+    ----------
+    x : array_like
+    copy : bool, default True
+        False: x itself is written, and given back.
+    nan, posinf, neginf : array_like, optional
+        What takes their places: 0, and the largest and the smallest number of the dtype.
+    """
+    x = as_array(x)
+    result = copied(x, "K", scalar=x._scalar)
+    if x.dtype.kind == "c":
+        result = copied(x, "K")
+        for part, source in ((result.real, x.real), (result.imag, x.imag)):
+            part[...] = nan_to_num(source, True, nan, posinf, neginf)
+    elif x.dtype.kind not in "biu":
+        info = finfo(x.dtype)
+        result = where(isnan(x), nan, x)
+        result = where(equal(x, float("inf")), info.max if posinf is None else posinf, result)
+        result = where(equal(x, -float("inf")), info.min if neginf is None else neginf, result)
+        result = converted(result, x.dtype, copy=False)
+    if not copy:
+        x[...] = result
+        result = x
+    return result
 
 
 def real(x: Any, /) -> ndarray:
@@ -226,15 +266,15 @@ invert, left_shift, right_shift = bitwise_invert, bitwise_left_shift, bitwise_ri
 mod, power, rint, true_divide = remainder, pow, round, divide
 
 __all__ = [
-    "abs", "absolute", "acos", "acosh", "add", "arccos", "arccosh", "arcsin", "arcsinh", "arctan",
-    "arctan2", "arctanh", "asin", "asinh", "atan", "atan2", "atanh", "bitwise_and",
+    "abs", "absolute", "acos", "acosh", "add", "arccos", "arccosh", "arcsin", "arcsinh",
+    "arctan", "arctan2", "arctanh", "asin", "asinh", "atan", "atan2", "atanh", "bitwise_and",
     "bitwise_invert", "bitwise_left_shift", "bitwise_or", "bitwise_right_shift", "bitwise_xor",
     "cbrt", "ceil", "clip", "conj", "conjugate", "copysign", "cos", "cosh", "divide", "equal",
     "exp", "exp2", "expm1", "floor", "floor_divide", "fmax", "fmin", "fmod", "greater",
     "greater_equal", "hypot", "imag", "invert", "isfinite", "isinf", "isnan", "left_shift",
     "less", "less_equal", "log", "log10", "log1p", "log2", "logaddexp", "logical_and",
     "logical_not", "logical_or", "logical_xor", "maximum", "minimum", "mod", "multiply",
-    "negative", "nextafter", "not_equal", "positive", "pow", "power", "real", "reciprocal",
-    "remainder", "right_shift", "rint", "round", "sign", "signbit", "sin", "sinh", "sqrt",
-    "square", "subtract", "tan", "tanh", "true_divide", "trunc", "where",
+    "nan_to_num", "negative", "nextafter", "not_equal", "positive", "pow", "power", "real",
+    "reciprocal", "remainder", "right_shift", "rint", "round", "sign", "signbit", "sin", "sinh",
+    "sqrt", "square", "subtract", "tan", "tanh", "true_divide", "trunc", "where",
 ]  # fmt: skip

@@ -79,7 +79,7 @@ def foreign_operand(x: Any, device: str) -> Any:
         return next(k(x) for k in _NUMBERS if isinstance(x, k))
     if isinstance(x, np.ndarray):
         return _place(x, device)
-    if isinstance(x, (list, tuple)):
+    if isinstance(x, (list, tuple, range)):
         return from_host(host_array(x), device)
     native = foreign_array(x)
     if native is None:

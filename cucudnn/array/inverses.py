@@ -18,7 +18,7 @@ from .elementwise import where
 from .library import call
 from .linear_algebra import matmul, together
 from .manipulation import broadcast_to
-from .ndarray import as_array, converted, copied, ndarray, record
+from .ndarray import as_array, binary, converted, copied, ndarray, record
 
 
 class SlogdetResult(NamedTuple):
@@ -155,13 +155,15 @@ def _significant(values: ndarray, extents: shapes.Shape, rtol: Any) -> ndarray:
     return values > limit
 
 
-def matrix_rank(x: Any, /, *, rtol: Any = None) -> ndarray:
+def matrix_rank(x: Any, /, tol: Any = None, *, rtol: Any = None) -> ndarray:
     """Number of singular values that are not negligible.
 
     Parameters
     ----------
     x : array_like, (..., M, N)
         A vector has rank 1, or 0 if it is zero.
+    tol : float or array_like, (...), optional
+        NumPy's: singular values up to `tol` are negligible, whatever `rtol` is.
     rtol : float or array_like, (...), optional
         Singular values up to `rtol` times the largest are negligible. By default max(M, N) times
         the eps of the dtype.
@@ -173,7 +175,11 @@ def matrix_rank(x: Any, /, *, rtol: Any = None) -> ndarray:
     a = as_array(x)
     if a.ndim < 2:
         return converted(a.any(), dtypes.int64)
-    return _significant(svdvals(a), a.shape[-2:], rtol).sum(axis=-1)
+    s = svdvals(a)
+    if tol is not None:
+        limit = as_array(tol, a.device.name)[..., None]
+        return binary(ops.greater, s, limit).sum(axis=-1)
+    return _significant(s, a.shape[-2:], rtol).sum(axis=-1)
 
 
 def pinv(x: Any, /, *, rtol: Any = None) -> ndarray:

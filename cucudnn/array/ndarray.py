@@ -109,11 +109,10 @@ class ndarray:  # noqa: N801 - NumPy's name
 
     @property
     def flags(self) -> Any:
-        """NumPy's flags of the geometry: C_CONTIGUOUS, F_CONTIGUOUS, WRITEABLE, ..."""
-        g = geometry(self)[...]
-        if self._scalar:
-            g.flags.writeable = False
-        return g.flags
+        """NumPy's flags: C_CONTIGUOUS, F_CONTIGUOUS, WRITEABLE, ...; the last can be set."""
+        from .flags import Flags
+
+        return Flags(self)
 
     @property
     def T(self) -> ndarray:
@@ -449,19 +448,31 @@ class ndarray:  # noqa: N801 - NumPy's name
 
     # --- sorting, searching, taking ---------------------------------------------------------------
 
-    def sort(self, axis: int = -1, *, descending: bool = False, stable: bool = True) -> None:
+    def sort(
+        self,
+        axis: int = -1,
+        kind: str | None = None,
+        *,
+        descending: bool = False,
+        stable: bool = True,
+    ) -> None:
         """Put the elements along an axis in order, in place."""
         from .sorting import sort
 
-        self[...] = sort(self, axis, descending=descending, stable=stable)
+        self[...] = sort(self, axis, kind, descending=descending, stable=stable)
 
     def argsort(
-        self, axis: int | None = -1, *, descending: bool = False, stable: bool = True
+        self,
+        axis: int | None = -1,
+        kind: str | None = None,
+        *,
+        descending: bool = False,
+        stable: bool = True,
     ) -> ndarray:
         """The positions that put the elements along an axis in order."""
         from .sorting import argsort
 
-        return argsort(self, axis, descending=descending, stable=stable)
+        return argsort(self, axis, kind, descending=descending, stable=stable)
 
     def searchsorted(self, v: Any, side: str = "left", sorter: Any = None) -> ndarray:
         """Where in these sorted elements others would have to be put."""

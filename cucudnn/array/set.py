@@ -11,6 +11,7 @@ from ..lowering import device as devices
 from . import apply, library
 from .creation import empty, zeros
 from .ndarray import as_array, converted, ndarray, operand, record, reshaped
+from .numpy_surface import surface
 from .sorting import sortable
 
 FEW = 16  # elements that are compared one by one rather than sorted
@@ -102,16 +103,19 @@ def unique(
     return_index: bool = False,
     return_inverse: bool = False,
     return_counts: bool = False,
+    axis: int | None = None,
     *,
     equal_nan: bool = True,
 ) -> ndarray | tuple[ndarray, ...]:
-    """NumPy's function for the different elements in order, of all axes together.
+    """NumPy's function for the different elements in order, or the different rows of an axis.
 
     Parameters
     ----------
     x : array_like
     return_index, return_inverse, return_counts : bool, default False
         What is to come after the elements: see `unique_all`.
+    axis : int, optional
+        By default the elements of all axes; else the sub-arrays along an axis are compared.
     equal_nan : bool, default True
         Whether all NaNs are one element.
 
@@ -119,6 +123,11 @@ def unique(
     -------
     ndarray, or tuple of ndarray if more than the elements is asked for
     """
+    if axis is not None:
+        flags = (return_index, return_inverse, return_counts)
+        return _unique_along(  # type: ignore[no-any-return]
+            as_array(x), *flags, axis=axis, equal_nan=equal_nan
+        )
     found = _unique(
         as_array(x),
         index=return_index,
@@ -127,6 +136,9 @@ def unique(
         equal_nan=equal_nan,
     )
     return tuple(found) if len(found) > 1 else found[0]
+
+
+_unique_along = surface("", "unique")
 
 
 def isin(x1: Any, x2: Any, /, *, invert: bool = False) -> ndarray:

@@ -24,8 +24,23 @@ def _flattened(x: Any, axis: int | None) -> tuple[ndarray, int]:
     return x, shapes.normal_axis(axis, x.ndim)
 
 
+KINDS = (None, "quicksort", "mergesort", "heapsort", "stable")
+
+
+def check_kind(name: str, kind: str | None) -> None:
+    """Raise ValueError for what is none of NumPy's kinds of sort; all of them are one here."""
+    if kind not in KINDS:
+        raise ValueError(f"{name}: kind must be one of {KINDS[1:]}, got {kind!r}")
+
+
 def sort(
-    x: Any, /, axis: int | None = -1, *, descending: bool = False, stable: bool = True
+    x: Any,
+    /,
+    axis: int | None = -1,
+    kind: str | None = None,
+    *,
+    descending: bool = False,
+    stable: bool = True,
 ) -> ndarray:
     """The elements along an axis in order.
 
@@ -35,6 +50,8 @@ def sort(
         Complex numbers are ordered by their real parts, then by their imaginary parts.
     axis : int or None, default -1
         None: all elements along one axis, as NumPy.
+    kind : str, optional
+        NumPy's; it changes nothing.
     descending : bool, default False
         From the largest to the smallest; NaNs, which are last otherwise, come first.
     stable : bool, default True
@@ -50,6 +67,7 @@ def sort(
     IndexError
         If the axis is out of range.
     """
+    check_kind("sort", kind)
     x, axis = _flattened(x, axis)
 
     def make(node: Node) -> Node:
@@ -63,7 +81,13 @@ def sort(
 
 
 def argsort(
-    x: Any, /, axis: int | None = -1, *, descending: bool = False, stable: bool = True
+    x: Any,
+    /,
+    axis: int | None = -1,
+    kind: str | None = None,
+    *,
+    descending: bool = False,
+    stable: bool = True,
 ) -> ndarray:
     """The positions that put the elements along an axis in order.
 
@@ -72,6 +96,8 @@ def argsort(
     x : array_like
     axis : int or None, default -1
         None: positions among all elements in row-major order, as NumPy.
+    kind : str, optional
+        NumPy's; it changes nothing.
     descending : bool, default False
         From the largest to the smallest; NaNs, which are last otherwise, come first.
     stable : bool, default True
@@ -87,6 +113,7 @@ def argsort(
     IndexError
         If the axis is out of range.
     """
+    check_kind("argsort", kind)
     x, axis = _flattened(x, axis)
 
     def make(node: Node) -> Node:

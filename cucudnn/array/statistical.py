@@ -29,7 +29,7 @@ Axis = int | tuple[int, ...] | None
 
 
 def sum(  # noqa: A001 - the standard's name
-    x: Any, /, axis: Axis = None, *, dtype: Any = None, keepdims: bool = False
+    x: Any, /, axis: Axis = None, dtype: Any = None, *, keepdims: bool = False
 ) -> ndarray:
     """Sum of the elements. Small integers are summed in 64 bits; an empty sum is 0.
 
@@ -41,7 +41,7 @@ def sum(  # noqa: A001 - the standard's name
 
 
 def prod(  # noqa: D103
-    x: Any, /, axis: Axis = None, *, dtype: Any = None, keepdims: bool = False
+    x: Any, /, axis: Axis = None, dtype: Any = None, *, keepdims: bool = False
 ) -> ndarray:
     """Product of the elements; an empty product is 1."""
     return reduction(ops.prod, as_array(x), axis, keepdims, dtype)
@@ -67,23 +67,41 @@ def all(x: Any, /, axis: Axis = None, *, keepdims: bool = False) -> ndarray:  # 
     return reduction(ops.all_, as_array(x), axis, keepdims)
 
 
-def mean(x: Any, /, axis: Axis = None, *, dtype: Any = None, keepdims: bool = False) -> ndarray:
+def mean(x: Any, /, axis: Axis = None, dtype: Any = None, *, keepdims: bool = False) -> ndarray:
     """Arithmetic mean."""
     return record_mean(as_array(x), axis, keepdims, dtype)
 
 
 def var(
-    x: Any, /, axis: Axis = None, *, correction: float = 0.0, keepdims: bool = False
+    x: Any,
+    /,
+    axis: Axis = None,
+    dtype: Any = None,
+    *,
+    ddof: float = 0.0,
+    correction: float | None = None,
+    keepdims: bool = False,
 ) -> ndarray:
-    """Variance: mean squared deviation from the mean, over n - correction."""
-    return variance(as_array(x), axis, correction, keepdims)
+    """Variance: mean squared deviation from the mean, over n - correction.
+
+    `ddof` is NumPy's name for the correction; `dtype` is what it is computed in.
+    """
+    x = as_array(x) if dtype is None else converted(as_array(x), dtype, copy=False)
+    return variance(x, axis, ddof if correction is None else correction, keepdims)
 
 
 def std(
-    x: Any, /, axis: Axis = None, *, correction: float = 0.0, keepdims: bool = False
+    x: Any,
+    /,
+    axis: Axis = None,
+    dtype: Any = None,
+    *,
+    ddof: float = 0.0,
+    correction: float | None = None,
+    keepdims: bool = False,
 ) -> ndarray:
-    """Standard deviation: the square root of the variance."""
-    return unary(ops.sqrt, variance(as_array(x), axis, correction, keepdims))
+    """Standard deviation: the square root of the variance; see `var`."""
+    return unary(ops.sqrt, var(x, axis, dtype, ddof=ddof, correction=correction, keepdims=keepdims))
 
 
 def _running(op: Op, x: Any, axis: int | None, dtype: Any) -> ndarray:

@@ -10,7 +10,7 @@ from numpy.lib.array_utils import byte_bounds
 from ..graph import ops, shapes
 from ..lowering import device as devices
 from ..lowering import evaluate as evaluation
-from ..lowering import log
+from ..lowering import log, memory
 from ..lowering.device import Device
 from . import unit
 from .manipulation import broadcast_to, concat
@@ -78,15 +78,35 @@ def may_share_memory(x1: Any, x2: Any, /, max_work: int | None = None) -> bool:
     return bool(first[0] < other[1] and other[0] < first[1])
 
 
+def shares_memory(x1: Any, x2: Any, /, max_work: Any = None) -> bool:
+    """Whether two arrays, ours or NumPy's, have an element in common.
+
+    `max_work` is NumPy's: the most steps of an exact search.
+    """
+    if type(x1) is ndarray and type(x2) is ndarray and x1._storage is x2._storage:
+        return bool(np.shares_memory(geometry(x1), geometry(x2), max_work))
+    if not may_share_memory(x1, x2):
+        return False
+    return bool(np.shares_memory(_placed(x1), _placed(x2), max_work))
+
+
+def _placed(x: Any) -> Any:
+    """An array on the host as NumPy's, at its own address."""
+    if isinstance(x, np.ndarray):
+        return x
+    g, place = geometry(x), memory.Buffer(x._storage.node.data.address, 0)
+    return memory.as_numpy(place, g.shape, g.strides, g.dtype, x._offset)
+
+
 def _bounds(x: Any) -> tuple[int, int]:
     """The addresses of the first byte and behind the last; nothing for what is not on the host."""
     if isinstance(x, np.ndarray):
         return byte_bounds(x)
-    memory = x._storage.node.data if type(x) is ndarray and x.device.kind == "cpu" else None
-    if memory is None:
+    buffer = x._storage.node.data if type(x) is ndarray and x.device.kind == "cpu" else None
+    if buffer is None:
         return 0, 0
     low, high = byte_bounds(geometry(x))
-    return low - IMAGINARY + memory.address, high - IMAGINARY + memory.address
+    return low - IMAGINARY + buffer.address, high - IMAGINARY + buffer.address
 
 
 def _end(part: Any, x: ndarray, axis: int) -> list[ndarray]:

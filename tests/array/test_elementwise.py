@@ -432,3 +432,19 @@ def test_an_expression_has_numpys_bits_in_every_mode(mode, dtype, device):
         want = expression(np, a, b, c)
         assert got.dtype == want.dtype == dtype
         assert xp.asnumpy(got).tobytes() == want.tobytes()
+
+
+@pytest.mark.parametrize("dtype", ["int8", "float16", "float32", "float64", "complex64"])
+@pytest.mark.parametrize("options", [{}, {"nan": 7}, {"posinf": 3, "neginf": -3}])
+def test_nan_to_num(device, dtype, options):
+    numbers = [1, 2] if dtype == "int8" else [1.5, np.nan, np.inf, -np.inf, -0.0]
+    a = np.array(numbers, dtype)
+    if dtype == "complex64":
+        a.imag = a.real[::-1]
+    x = xp.asarray(a)
+    got, expected = xp.nan_to_num(x, **options), np.nan_to_num(a, **options)
+    np.testing.assert_array_equal(xp.asnumpy(got), expected)
+    assert got.dtype == expected.dtype
+    np.testing.assert_array_equal(xp.asnumpy(x), a)
+    assert xp.nan_to_num(x, copy=False, **options) is x
+    np.testing.assert_array_equal(xp.asnumpy(x), expected)

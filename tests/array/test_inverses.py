@@ -222,3 +222,10 @@ def test_moore_and_penrose(device, m, n, dtype):
     y = linalg.pinv(x)
     check(x @ y @ x, a)
     check(y @ x @ y, xp.asnumpy(y))
+
+
+def test_matrix_rank_by_an_absolute_limit(device):
+    x = np.stack([np.diag([1.0, 1e-2, 1e-5]), np.eye(3)])
+    for tol in (1e-3, np.array([1e-6, 2.0])):
+        got = xp.linalg.matrix_rank(xp.asarray(x), tol)
+        np.testing.assert_array_equal(xp.asnumpy(got), np.linalg.matrix_rank(x, tol))

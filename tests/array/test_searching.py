@@ -220,3 +220,11 @@ def test_searchsorted_is_lazy(device):
     assert place._storage.node.data is None
     x[...] = 9
     check(place, 2)
+
+
+def test_where_of_a_condition_alone(device):
+    x = xp.asarray([[0, 3], [4, 0]])
+    for got, expected in zip(xp.where(x > 1), np.where(np.asarray(x) > 1), strict=True):
+        np.testing.assert_array_equal(xp.asnumpy(got), expected)
+    with pytest.raises(ValueError, match="where"):
+        xp.where(x > 1, x)

@@ -229,7 +229,7 @@ def test_an_export_is_a_write_by_somebody_else(device):
     check(y, [5, 1, 1])
 
 
-def test_flags_are_a_copy():
+def test_flags_are_of_one_handle():
     x = xp.ones((2, 3))
     x.flags.writeable = False
     assert xp.ones((2, 3))[0].flags.writeable

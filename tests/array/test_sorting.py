@@ -171,3 +171,17 @@ def test_any_array(a, turned, draw):
     check(xp.argsort(xp.asarray(a), axis=axis, descending=turned), want)
     got = values(xp.sort(xp.asarray(a), axis=axis, descending=turned))
     np.testing.assert_array_equal(got, np.take_along_axis(a, want, axis))
+
+
+@pytest.mark.parametrize("kind", [None, "quicksort", "mergesort", "heapsort", "stable"])
+def test_kinds_of_numpy_are_taken(device, kind):
+    x = xp.asarray([3, 1, 2, 1])
+    check(xp.sort(x, -1, kind), [1, 1, 2, 3])
+    check(x.argsort(kind=kind), [1, 3, 2, 0])
+    x.sort(kind=kind)
+    check(x, [1, 1, 2, 3])
+
+
+def test_unknown_kinds_are_not(device):
+    with pytest.raises(ValueError, match="kind"):
+        xp.argsort(xp.ones(2), kind="bogo")

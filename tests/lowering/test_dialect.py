@@ -21,7 +21,7 @@ from cucudnn.lowering.device import get
 from cucudnn.lowering.kernel import Bound
 from cucudnn.lowering.memory import Buffer
 from cucudnn.lowering.partition import partition
-from tests import programs
+from tests import graphs
 
 GOLDEN = Path(__file__).with_name("golden")
 
@@ -43,7 +43,7 @@ def array(*shape: int, dtype: Any = np.float32) -> Any:
 
 
 TEXTS = {
-    "map": lambda: programs.chain10(xp, array(1000)),
+    "map": lambda: graphs.chain10(xp, array(1000)),
     "map_broadcast": lambda: array(40, 30).T + array(40),
     "map_half": lambda: array(64, dtype=np.float16) * 2,
     "row": lambda: xp.sqrt(xp.mean(xp.square(array(40, 100) - 1), axis=1)),
@@ -146,8 +146,8 @@ def test_nvrtc_takes_the_golden_texts(name: str, nvrtc: Any) -> None:
 @pytest.mark.parametrize("seed", range(12))
 def test_nvrtc_takes_random_graphs(seed: int, nvrtc: Any) -> None:
     with xp.config(device="cpu"):
-        arrays = [xp.asarray(a) for a in programs.random_arrays(seed)]
-        live = programs.random_program(xp, seed, arrays, 12)
+        arrays = [xp.asarray(a) for a in graphs.random_arrays(seed)]
+        live = graphs.random_program(xp, seed, arrays, 12)
         seen = set()
         for bound in bounds(*live, kind="cuda"):
             if bound.kernel not in seen:

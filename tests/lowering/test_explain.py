@@ -6,7 +6,7 @@ import numpy as np
 
 import cucudnn as xp
 from cucudnn.lowering import evaluate
-from tests import programs
+from tests import graphs
 
 
 def test_nothing_is_evaluated(device: str) -> None:
@@ -19,14 +19,14 @@ def test_nothing_is_evaluated(device: str) -> None:
 
 def test_kernel_says_what_it_does(device: str) -> None:
     x, y = (xp.asarray(np.ones((50, 40), np.float32), device=device) for _ in range(2))
-    (kernel,) = xp.explain(programs.rmse(xp, x, y)).kernels
+    (kernel,) = xp.explain(graphs.rmse(xp, x, y)).kernels
     assert kernel.template == "row"
     assert kernel.mode in ("compiled", "interpreted")
     assert [n.op for n in kernel.nodes] == ["subtract", "multiply", "sum", "divide", "sqrt"]
     assert kernel.bytes_read == 2 * 50 * 40 * 4
     assert kernel.bytes_written == 4
     assert "sum" in kernel.source
-    assert kernel.nodes[-1].where.startswith(programs.__file__)
+    assert kernel.nodes[-1].where.startswith(graphs.__file__)
 
 
 def test_a_broadcast_operand_is_read_once(device: str) -> None:

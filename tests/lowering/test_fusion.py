@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cucudnn as xp
-from tests.programs import random_arrays, random_program
+from tests.graphs import random_arrays, random_program
 
 SEEDS = int(os.environ.get("CUCUDNN_GRAPHS", "600"))
 

@@ -10,7 +10,7 @@ import pytest
 
 import cucudnn as xp
 from cucudnn.lowering import evaluate, partition, predicates
-from tests import programs
+from tests import graphs
 
 
 def array(device: str, *shape: int, dtype: Any = np.float32) -> Any:
@@ -19,18 +19,18 @@ def array(device: str, *shape: int, dtype: Any = np.float32) -> Any:
 
 
 WORKLOADS: dict[str, tuple[Callable[[str], Any], int]] = {
-    "chain10": (lambda d: programs.chain10(xp, array(d, 50, 40)), 1),
+    "chain10": (lambda d: graphs.chain10(xp, array(d, 50, 40)), 1),
     "black_scholes": (
-        lambda d: programs.black_scholes(xp, array(d, 99), array(d, 99), array(d, 99)), 1),
-    "rmse": (lambda d: programs.rmse(xp, array(d, 50, 40), array(d, 50, 40)), 1),
+        lambda d: graphs.black_scholes(xp, array(d, 99), array(d, 99), array(d, 99)), 1),
+    "rmse": (lambda d: graphs.rmse(xp, array(d, 50, 40), array(d, 50, 40)), 1),
     "where": (lambda d: xp.where(array(d, 9, 9) > 1, array(d, 9, 9), array(d, 9, 1)), 1),
     "two outputs": (lambda d: _two(array(d, 50, 40)), 1),
     "chain asked": (lambda d: _asked(array(d, 50, 40)), 1),
     "three statistics": (lambda d: _statistics(array(d, 50, 40)), 1),
-    "layernorm": (lambda d: programs.layernorm(xp, array(d, 50, 40)), 3),
-    "softmax": (lambda d: programs.softmax(xp, array(d, 50, 40)), 3),
+    "layernorm": (lambda d: graphs.layernorm(xp, array(d, 50, 40)), 3),
+    "softmax": (lambda d: graphs.softmax(xp, array(d, 50, 40)), 3),
     "variance": (lambda d: xp.var(array(d, 50, 40), axis=1), 2),
-    "heat": (lambda d: programs.heat(xp, array(d, 30, 30), 5), 5),
+    "heat": (lambda d: graphs.heat(xp, array(d, 30, 30), 5), 5),
     "difference of exp": (lambda d: _difference(array(d, 100)), 1),
     "transpose": (lambda d: array(d, 50, 40).T * 2 + array(d, 40, 50), 1),
     "reshape between": (lambda d: xp.sum((array(d, 50, 40) + 1).reshape(-1) * 2), 1),
@@ -124,7 +124,7 @@ def test_repeats_across_broadcast(device: str, reasons: list[str]) -> None:
 
 
 def test_repeats_at_offsets(device: str, reasons: list[str]) -> None:
-    xp.explain(programs.heat(xp, array(device, 30, 30), 2))
+    xp.explain(graphs.heat(xp, array(device, 30, 30), 2))
     assert "repeats_at_offsets" in reasons
 
 

@@ -1,4 +1,4 @@
-"""Programs that several test modules share. `xp` is the namespace they are run under."""
+"""Graphs that several test modules share, as functions of the namespace `xp` that records them."""
 
 from __future__ import annotations
 

@@ -1,0 +1,79 @@
+"""Functions that write into an array, compared with NumPy's, on views too."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import cucudnn as xp
+from tests.support import check
+
+WRITES = {
+    "copyto": lambda m, a: m.copyto(a, [[1], [2], [3]]),
+    "copyto_where": lambda m, a: m.copyto(a, -1, where=a % 2 == 0),
+    "copyto_row": lambda m, a: m.copyto(a[1], a[0]),
+    "fill_diagonal": lambda m, a: m.fill_diagonal(a, 9),
+    "fill_diagonal_of_a_transpose": lambda m, a: m.fill_diagonal(a.T, [7, 8]),
+    "fill_diagonal_reversed": lambda m, a: m.fill_diagonal(a[::-1], 5),
+    "fill_diagonal_wrapped": lambda m, a: m.fill_diagonal(a[:, :1], 5, wrap=True),
+    "put": lambda m, a: m.put(a, [0, -1, 5], [10, 20]),
+    "put_last_wins": lambda m, a: m.put(a, [2, 2], [10, 20]),
+    "put_clipped": lambda m, a: m.put(a, [-5, 99], 3, mode="clip"),
+    "put_wrapped": lambda m, a: m.put(a, [-5, 99], 3, mode="wrap"),
+    "put_in_a_view": lambda m, a: m.put(a[:, ::2], [1, 3], -7),
+    "place": lambda m, a: m.place(a, a > 4, [100, 200]),
+    "putmask": lambda m, a: m.putmask(a, a > 4, [100, 200, 300]),
+    "putmask_of_a_view": lambda m, a: m.putmask(a.T, a.T > 4, -1),
+    "put_along_axis": lambda m, a: m.put_along_axis(a, m.asarray([[0], [3], [1]]), 77, axis=1),
+    "put_along_no_axis": lambda m, a: m.put_along_axis(a, m.asarray([0, -1]), [5, 6], axis=None),
+}
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_writes_are_numpys(device, name):
+    a, x = np.arange(12).reshape(3, 4), xp.arange(12).reshape(3, 4)
+    alias, before = x[1:], x * 2
+    WRITES[name](np, a)
+    assert WRITES[name](xp, x) is None
+    check(x, a)
+    check(alias, a[1:])
+    check(before, 2 * np.arange(12).reshape(3, 4))
+
+
+ERRORS = [
+    (TypeError, lambda m: m.copyto(m.zeros(3, dtype=int), m.ones(3))),
+    (ValueError, lambda m: m.copyto(m.zeros(3), m.ones(4))),
+    (ValueError, lambda m: m.fill_diagonal(m.zeros(3), 1)),
+    (ValueError, lambda m: m.fill_diagonal(m.zeros((2, 3, 2)), 1)),
+    (IndexError, lambda m: m.put(m.zeros(3), [5], 1)),
+    (ValueError, lambda m: m.put(m.zeros(3), [1], 1, mode="bogus")),
+    (ValueError, lambda m: m.place(m.zeros(3), [True, True, False], [])),
+    (ValueError, lambda m: m.place(m.zeros(3), [True], [1])),
+    (ValueError, lambda m: m.putmask(m.zeros(3), [True], 1)),
+    (ValueError, lambda m: m.fill_diagonal(m.broadcast_to(m.zeros(3), (3, 3)), 1)),
+    (IndexError, lambda m: m.put_along_axis(m.zeros((2, 2)), m.asarray([[5]]), 1, axis=1)),
+    (ValueError, lambda m: m.put_along_axis(m.zeros((2, 2)), m.asarray([5]), 1, axis=1)),
+]
+
+
+@pytest.mark.parametrize("number", range(len(ERRORS)))
+def test_errors_are_numpys(device, number):
+    kind, bad = ERRORS[number]
+    with pytest.raises(kind):
+        bad(np)
+    with pytest.raises(kind):
+        bad(xp)
+
+
+def test_only_our_arrays_are_written(device):
+    with pytest.raises(TypeError, match="copyto"):
+        xp.copyto(np.zeros(3), 1)
+
+
+@given(st.integers(1, 6), st.integers(1, 6), st.lists(st.integers(-9, 9), min_size=1, max_size=9))
+def test_diagonals_of_all_shapes(rows, columns, numbers):
+    for wrap in (False, True):
+        a, x = np.zeros((rows, columns), int), xp.zeros((rows, columns), int, device="cpu")
+        np.fill_diagonal(a, numbers, wrap)
+        xp.fill_diagonal(x, numbers, wrap)
+        check(x, a)
