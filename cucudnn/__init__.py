@@ -1,6 +1,9 @@
 """NumPy's arrays, lazily: operations are recorded, fused, and run as generated kernels."""
 
+from collections.abc import Callable as _Callable
 from math import e, inf, nan, pi
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import Any as _Any
 
 from numpy import (
     bool_,
@@ -234,7 +237,8 @@ from .array.manipulation import (
 from .array.ndarray import (
     ndarray,
 )
-from .array.numpy_surface import functions as _functions
+from .array.numpy_surface import FUNCTIONS as _FUNCTIONS
+from .array.numpy_surface import surface as _surface
 from .array.report import (
     explain,
     show_config,
@@ -623,6 +627,16 @@ __all__ = [
     "zeros_like",
 ]
 
-# The rest of NumPy's functions: evaluated, called in NumPy or CuPy, wrapped
-globals().update(_functions)
-__all__ += _functions
+__all__ += _FUNCTIONS
+
+if not _TYPE_CHECKING:
+
+    def __getattr__(name: str) -> _Callable[..., _Any]:
+        """The rest of NumPy's functions: evaluated, called in NumPy or CuPy, wrapped."""
+        if name not in _FUNCTIONS:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        function = globals()[name] = _surface("", name)
+        return function
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})

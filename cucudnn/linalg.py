@@ -6,6 +6,8 @@ runs when it is called, and raises LinAlgError there; the rest is recorded.
 
 from __future__ import annotations
 
+from collections.abc import Callable as _Callable
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
 from .array.decompositions import (
@@ -41,12 +43,8 @@ from .array.linear_algebra import trace as _trace
 from .array.manipulation import matrix_transpose
 from .array.ndarray import ndarray as _ndarray
 from .array.norms import matrix_norm, vector_norm
-from .array.numpy_surface import linalg as _surface
-
-# What of NumPy's linalg is not in the standard
-cond, lstsq, multi_dot = _surface["cond"], _surface["lstsq"], _surface["multi_dot"]
-norm = _surface["norm"]
-tensorinv, tensorsolve = _surface["tensorinv"], _surface["tensorsolve"]
+from .array.numpy_surface import LINALG as _LINALG
+from .array.numpy_surface import surface as _surface
 
 __all__ = [
     "EigResult",
@@ -56,7 +54,6 @@ __all__ = [
     "SVDResult",
     "SlogdetResult",
     "cholesky",
-    "cond",
     "cross",
     "det",
     "diagonal",
@@ -65,14 +62,11 @@ __all__ = [
     "eigvals",
     "eigvalsh",
     "inv",
-    "lstsq",
     "matmul",
     "matrix_norm",
     "matrix_power",
     "matrix_rank",
     "matrix_transpose",
-    "multi_dot",
-    "norm",
     "outer",
     "pinv",
     "qr",
@@ -81,12 +75,24 @@ __all__ = [
     "svd",
     "svdvals",
     "tensordot",
-    "tensorinv",
-    "tensorsolve",
     "trace",
     "vecdot",
     "vector_norm",
 ]
+
+# What of NumPy's linalg is not in the standard
+__all__ += _LINALG
+
+if not _TYPE_CHECKING:
+
+    def __getattr__(name: str) -> _Callable[..., _Any]:
+        if name not in _LINALG:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        function = globals()[name] = _surface("linalg", name)
+        return function
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})
 
 
 def diagonal(x: _Any, /, *, offset: int = 0) -> _ndarray:

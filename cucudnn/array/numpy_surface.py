@@ -325,8 +325,10 @@ def _into(name: str, result: Any, out: Any) -> Any:
     return out
 
 
+@functools.cache
 def surface(path: str, name: str) -> Callable[..., Any]:
-    """The function of ours for one of NumPy's, with its signature."""
+    """The function of ours for one of NumPy's, with its signature. Made when it is first asked for:
+    all signatures together take longer than the rest of the package to import."""
     find = _named(path, name)
     theirs = find(np)
     signature = _ufunc_signature(theirs) if isinstance(theirs, np.ufunc) else None
@@ -369,7 +371,4 @@ def _public(signature: inspect.Signature) -> inspect.Signature:
     return signature.replace(parameters=parameters)
 
 
-functions = {name: surface("", name) for name in FUNCTIONS}
-linalg = {name: surface("linalg", name) for name in LINALG}
-
-__all__ = ["FUNCTIONS", "LINALG", "call", "functions", "linalg", "surface"]
+__all__ = ["FUNCTIONS", "LINALG", "call", "surface"]

@@ -125,7 +125,7 @@ def unique(
     """
     if axis is not None:
         flags = (return_index, return_inverse, return_counts)
-        return _unique_along(  # type: ignore[no-any-return]
+        return surface("", "unique")(  # type: ignore[no-any-return]
             as_array(x), *flags, axis=axis, equal_nan=equal_nan
         )
     found = _unique(
@@ -136,9 +136,6 @@ def unique(
         equal_nan=equal_nan,
     )
     return tuple(found) if len(found) > 1 else found[0]
-
-
-_unique_along = surface("", "unique")
 
 
 def isin(x1: Any, x2: Any, /, *, invert: bool = False) -> ndarray:
