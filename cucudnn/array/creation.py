@@ -221,7 +221,7 @@ def _ramp(n: int, start: Any, step: Any, dtype: DType, device: str) -> Node:
             start, step = first.item(), (second - first).item()
     index = apply.cast(apply.iota(n, device), wide)
     scaled = apply.elementwise(ops.multiply, index, step) if step != 1 else index
-    moves = start != 0 or (step < 0 and wide.kind == "f")  # 0 · -1.0 is -0, and NumPy's is 0
+    moves = start != 0 or (wide.kind == "f" and step < 0)  # 0 · -1.0 is -0, and NumPy's is 0
     shifted = apply.elementwise(ops.add, scaled, start) if moves else scaled
     return apply.cast(apply.copy(shifted) if shifted is index else shifted, dtype)
 
