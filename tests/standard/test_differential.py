@@ -102,7 +102,7 @@ PRODUCTS = {"matmul", "tensordot", "vecdot"}
 CONTENT_FREE = {"empty", "empty_like"}
 # Zeros of both signs are equal here: either may be the result.
 ZEROS = {"maximum", "minimum", "max", "min", "clip", "unique_values", "unique_counts"}
-ZEROS |= {"unique_all", "unique_inverse"}
+ZEROS |= {"unique_all", "unique_inverse", "sort"}
 # What may differ: factors, and which of the NaNs an index means. So the whole is compared.
 REBUILT = {
     "unique_inverse": lambda values, inverse: values[inverse],
