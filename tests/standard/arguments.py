@@ -324,7 +324,7 @@ MEANINGS = {
     "arrays_and_dtypes": types, "shapes": shapes_to_broadcast, "from_": dtype, "to": dtype,
     "type": dtype, "start": endpoint_of_range, "stop": endpoint_of_range, "step": step,
     "kind": one_of("bool", "integral", "real floating", "numeric", "signed integer", np.float32),
-    "rtol": one_of(1e-3, 1e-1), "ord": one_of(1, 2, np.inf, -np.inf),
+    "rtol": one_of(1e-3, 1e-1), "tol": one_of(1e-3, 1e-1), "ord": one_of(1, 2, np.inf, -np.inf),
     "where.x1": drawn_x1, "searchsorted.x1": keys, "meshgrid.arrays": vectors,
     "take_along_axis.indices": indices_along, "take_along_axis.axis": drawn("axis"),
     "take_along_axis.x": at_least(1), "argsort.x": at_least(1),
