@@ -163,7 +163,7 @@ def matrix_rank(x: Any, /, tol: Any = None, *, rtol: Any = None) -> ndarray:
     x : array_like, (..., M, N)
         A vector has rank 1, or 0 if it is zero.
     tol : float or array_like, (...), optional
-        NumPy's: singular values up to `tol` are negligible, whatever `rtol` is.
+        NumPy's: singular values up to `tol` are negligible, however large the largest is.
     rtol : float or array_like, (...), optional
         Singular values up to `rtol` times the largest are negligible. By default max(M, N) times
         the eps of the dtype.
@@ -171,7 +171,14 @@ def matrix_rank(x: Any, /, tol: Any = None, *, rtol: Any = None) -> ndarray:
     Returns
     -------
     ndarray of int64, (...)
+
+    Raises
+    ------
+    ValueError
+        If both `tol` and `rtol` are given.
     """
+    if tol is not None and rtol is not None:
+        raise ValueError("matrix_rank: expected tol or rtol, got both")
     a = as_array(x)
     if a.ndim < 2:
         return converted(a.any(), dtypes.int64)

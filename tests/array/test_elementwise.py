@@ -306,7 +306,7 @@ def test_conditions_of_any_dtype(condition, device):
 
 
 def test_where_takes_both_or_neither(device):
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="both"):
         xp.where(xp.asarray([True]), 1)
 
 
