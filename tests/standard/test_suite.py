@@ -55,7 +55,9 @@ def test_the_standards_suite(device):
         "CUCUDNN_DEVICE": device,
     }
     options = [] if device == "cpu" else [f"--deselect={IMPOSSIBLE_ON_CUDA}"]
-    done = subprocess.run(command(*options), cwd=SUITE, env=environment, capture_output=True, text=True)
+    done = subprocess.run(
+        command(*options), cwd=SUITE, env=environment, capture_output=True, text=True
+    )
     summary = done.stdout.rstrip().rpartition("\n")[2]
     counts = {what: int(n) for n, what in re.findall(r"(\d+) (\w+)", summary)}
     assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-2000:]
