@@ -25,6 +25,7 @@ from ..lowering.device import Device
 from ..settings import current
 from . import library, unit
 from .ndarray import PACKAGE, converted, from_host, from_native, ndarray
+from .options import into
 
 FUNCTIONS = (
     "allclose", "angle", "append", "apply_along_axis", "apply_over_axes", "argpartition", "around",
@@ -355,7 +356,37 @@ def surface(path: str, name: str) -> Callable[..., Any]:
         f"{whole} on evaluated arrays: by NumPy on the CPU, by CuPy's function of the name on CUDA."
     )
     function.__signature__ = _public(signature)  # type: ignore[attr-defined]
+    if isinstance(theirs, np.ufunc) and theirs.nin == 2 and theirs.nout == 1:
+        _attach_methods(function, name)
     return function
+
+
+def _attach_methods(function: Any, name: str) -> None:
+    """`reduce`, `accumulate` and `outer` of a ufunc, by the library's own."""
+
+    def run(method: str, *args: Any, **kwargs: Any) -> Any:
+        def find(home: Any) -> Any:
+            return getattr(getattr(home, name, None), method, None)
+
+        return call(f"{name}.{method}", find, args, kwargs, lambda place: place != "axis")
+
+    def reduce(
+        array: Any, /, axis: Any = 0, dtype: Any = None, out: Any = None, keepdims: bool = False
+    ) -> Any:
+        """Fold the elements along axes."""
+        result = run("reduce", array, axis=axis, dtype=dtype, keepdims=keepdims)
+        return into(f"{name}.reduce", result, out)
+
+    def accumulate(array: Any, /, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
+        """Fold each element and all before it along an axis."""
+        return into(f"{name}.accumulate", run("accumulate", array, axis=axis, dtype=dtype), out)
+
+    def outer(a: Any, b: Any, /) -> Any:
+        """The function of all pairs of elements."""
+        return run("outer", a, b)
+
+    for method in (reduce, accumulate, outer):
+        setattr(function, method.__name__, method)
 
 
 def _public(signature: inspect.Signature) -> inspect.Signature:
