@@ -377,15 +377,21 @@ def numpy_ufunc(ufunc: Any, method: str, inputs: Any, kwargs: Any) -> Any:
     if isinstance(ufunc, np.ufunc) and getattr(np, ufunc.__name__, None) is not ufunc:
         return _others_ufunc(ufunc, method, inputs, kwargs)
     function = getattr(_namespace(), _RENAMED.get(ufunc.__name__, ufunc.__name__), None)
-    options = _METHOD_OPTIONS if method != "__call__" else _OPTIONS
-    if not hasattr(function, "nin"):
-        options = frozenset(("out",)) if method == "__call__" else frozenset()
     if method != "__call__":
         function = getattr(function, method, None)
+        options = _METHOD_OPTIONS
+    else:  # the functions that are not elementwise, `matmul` say, have no options
+        options = _OPTIONS if hasattr(function, "nin") else frozenset(("out",))
     if function is None or not set(kwargs) <= options:
         return NotImplemented
     if method == "at" and not isinstance(inputs[0], ndarray):  # a NumPy array is written
         return ufunc.at(*(np.asarray(x) if isinstance(x, ndarray) else x for x in inputs))
+    if options is not _OPTIONS and method == "__call__":
+        from .numpy_surface import write_results
+
+        out = kwargs.get("out")
+        result = function(*inputs)
+        return result if out is None else write_results(ufunc.__name__, result, out)
     return function(*inputs, **kwargs)
 
 

@@ -574,16 +574,19 @@ class ndarray:  # noqa: N801 - NumPy's name
         return repeat(self, repeats, axis)
 
     def partition(self, kth: Any, axis: int = -1, kind: str = "introselect") -> None:
-        """Put the element of rank `kth` in its place, the smaller ones before it, in place."""
+        """Put the element of rank `kth` in its place, the smaller ones before it, in place.
+
+        `kind` is NumPy's, and changes nothing.
+        """
         from .numpy_surface import functions
 
-        self[...] = functions["partition"](self, kth, axis, kind)
+        self[...] = functions["partition"](self, kth, axis)
 
     def argpartition(self, kth: Any, axis: int | None = -1, kind: str = "introselect") -> ndarray:
-        """The positions that would partition the elements."""
+        """The positions that would partition the elements; see `partition`."""
         from .numpy_surface import functions
 
-        return functions["argpartition"](self, kth, axis, kind)  # type: ignore[no-any-return]
+        return functions["argpartition"](self, kth, axis)  # type: ignore[no-any-return]
 
     def choose(self, choices: Any, out: Any = None, mode: str = "raise") -> ndarray:
         """Elements of several arrays: these elements say of which."""

@@ -307,23 +307,15 @@ def _data_of(signature: inspect.Signature) -> Callable[[int | str], bool]:
     return data
 
 
-def _into(name: str, result: Any, out: Any) -> Any:
-    """Write a result where `out=` says, by NumPy's casting rule."""
+def write_results(name: str, result: Any, out: Any) -> Any:
+    """Write a result, or each of several, where `out=` says, by NumPy's casting rule."""
     if isinstance(out, tuple):
         results = result if isinstance(result, tuple) else (result,)
         written = tuple(
-            r if o is None else _into(name, r, o) for r, o in zip(results, out, strict=True)
+            into(name, r, o, casting="same_kind") for r, o in zip(results, out, strict=True)
         )
         return written if isinstance(result, tuple) else written[0]
-    if not np.can_cast(result.dtype, out.dtype, "same_kind"):
-        raise TypeError(
-            f"{name}: cannot cast the result from {result.dtype.name} to {out.dtype.name} "
-            "with casting rule 'same_kind'"
-        )
-    if result.shape != out.shape:
-        raise ValueError(f"{name}: a result of shape {result.shape} for out of shape {out.shape}")
-    out[...] = result
-    return out
+    return into(name, result, out, casting="same_kind")
 
 
 def surface(path: str, name: str) -> Callable[..., Any]:
@@ -347,7 +339,7 @@ def surface(path: str, name: str) -> Callable[..., Any]:
         kwargs.pop("overwrite_input", None)  # leave to write, which nobody needs
         args = tuple(False if i == overwrite else v for i, v in enumerate(args))
         result = call(name, find, args, kwargs, data)
-        return result if out is None else _into(name, result, out)
+        return result if out is None else write_results(name, result, out)
 
     whole = f"numpy.{path}.{name}" if path else f"numpy.{name}"
     function.__name__ = function.__qualname__ = name
@@ -403,4 +395,4 @@ def _public(signature: inspect.Signature) -> inspect.Signature:
 functions = {name: surface("", name) for name in FUNCTIONS}
 linalg = {name: surface("linalg", name) for name in LINALG}
 
-__all__ = ["FUNCTIONS", "LINALG", "call", "functions", "linalg", "surface"]
+__all__ = ["FUNCTIONS", "LINALG", "call", "functions", "linalg", "surface", "write_results"]

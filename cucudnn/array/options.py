@@ -52,7 +52,7 @@ def target(name: str, out: Any) -> Any:
         if len(out) != 1:
             raise ValueError(f"{name}: expected a tuple of one array for out, got {len(out)}")
         (out,) = out
-    if out is not None and not isinstance(out, (ndarray, np.ndarray)):
+    if out is not None and not (hasattr(out, "dtype") and hasattr(out, "__setitem__")):
         raise TypeError(f"{name}: out must be an array, got {type(out).__name__}")
     return out
 
@@ -71,7 +71,7 @@ def into(name: str, result: ndarray, out: Any, *, casting: str = "unsafe") -> An
     if out is None:
         return result
     if result.shape != out.shape:
-        raise ValueError(f"{name}: out has shape {out.shape}, the result {result.shape}")
+        raise ValueError(f"{name}: a result of shape {result.shape} for out of shape {out.shape}")
     return _written(name, result, out, casting)
 
 

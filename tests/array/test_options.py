@@ -84,6 +84,17 @@ def test_out_of_numpy(device):
     check(out, np.where(M, A + 5, A + 1))
 
 
+def test_out_of_numpys_other_ufuncs(device):
+    x, out = xp.asarray(A), xp.zeros((3, 3))
+    assert np.matmul(x, x.T, out=out) is out
+    check(out, A @ A.T)
+    parts = xp.zeros((3, 4)), xp.zeros((3, 4))
+    fractions, wholes = np.modf(x + 0.5, out=parts)
+    assert fractions is parts[0]
+    assert wholes is parts[1]
+    check(wholes, A)
+
+
 def test_where_without_out(device):
     found = xp.divide(xp.asarray(A), 2, where=xp.asarray(M))
     assert found.dtype == np.float64

@@ -38,19 +38,18 @@ def reduceat(x: Any, *, op: Op, starts: np.ndarray[Any, Any]) -> Any:
 def fold_at(op: Op, x: Any, key: Any, values: Any) -> None:
     """Fold values into the elements of a C-contiguous array at a key, one after the other."""
     positions = _positions(x.shape, key)
-    if values is None:
-        values = cupy.zeros((), x.dtype) if x.dtype.kind != "V" else x.reshape(-1)[:1]
-    while values.ndim > positions.ndim and values.shape[0] == 1:
-        values = values[0]
-    values = cupy.broadcast_to(values, positions.shape)
+    bits = _bits(x).reshape(-1)
+    given = cupy.zeros((), bits.dtype) if values is None else _bits(values)
+    while given.ndim > positions.ndim and given.shape[0] == 1:
+        given = given[0]
+    given = cupy.broadcast_to(given, positions.shape)
     if not positions.size:
         return
     flat = positions.reshape(-1)
     order = np.argsort(flat, kind="stable")
     places, begin = np.unique(flat[order], return_index=True)
     end = np.append(begin[1:], flat.size)
-    bits = _bits(x).reshape(-1)
-    sorted_values = _bits(cupy.ascontiguousarray(values)).reshape(-1)[cupy.asarray(order)]
+    sorted_values = cupy.ascontiguousarray(given).reshape(-1)[cupy.asarray(order)]
     target = cupy.asarray(places)
     folded = bits[target]
     _fold(
