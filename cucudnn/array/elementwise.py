@@ -38,9 +38,9 @@ dtype : dtype, optional
 """
 
 
-def _described(function: Any, op: Op) -> Any:
+def _described(function: Any, op: Op, name: str = "") -> Any:
     attach(function, op)
-    function.__name__ = function.__qualname__ = op.name
+    function.__name__ = function.__qualname__ = name or op.name
     function.__module__ = PACKAGE
     words = "Array" if op.arity == 1 else "Arrays or Python scalars; they are broadcast together"
     names = "x" if op.arity == 1 else "x1, x2"
@@ -53,8 +53,8 @@ def _described(function: Any, op: Op) -> Any:
     return function
 
 
-def unary(op: Op) -> Unary:
-    """The public function of an op of one operand."""
+def unary(op: Op, name: str = "") -> Unary:
+    """The public function of an op of one operand, by default of the op's name."""
 
     def function(
         x: Any, /, out: Any = None, *, where: Any = True, casting: str = "same_kind",
@@ -64,7 +64,7 @@ def unary(op: Op) -> Unary:
             return record_unary(op, x)
         return options.elementwise(op, function, (x,), out, where, casting, dtype)
 
-    return _described(function, op)  # type: ignore[no-any-return]
+    return _described(function, op, name)  # type: ignore[no-any-return]
 
 
 def binary_function(op: Op) -> Binary:
@@ -120,7 +120,7 @@ logical_not = unary(ops.logical_not)
 negative = unary(ops.negative)
 positive = unary(ops.positive)
 reciprocal = unary(ops.reciprocal)
-rint = unary(ops.round_)
+rint = unary(ops.round_, "rint")
 sign = unary(ops.sign)
 signbit = unary(ops.signbit)
 sin = unary(ops.sin)

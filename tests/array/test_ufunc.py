@@ -226,6 +226,7 @@ def test_attributes():
             assert "where" in inspect.signature(function).parameters
     assert list(inspect.signature(xp.add.reduce).parameters)[:2] == ["array", "axis"]
     assert xp.add.reduce.__doc__
+    assert xp.rint.__name__ == "rint"
 
 
 def test_methods_of_numpys_other_ufuncs(device):
