@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
 from typing import Any, overload
 
 import numpy as np
@@ -12,7 +11,7 @@ from ..graph import ops
 from ..graph.node import Node
 from ..graph.ops import Op
 from ..lowering import device as devices
-from . import apply
+from . import apply, options
 from .data_type import finfo
 from .ndarray import (
     PACKAGE,
@@ -25,34 +24,58 @@ from .ndarray import (
     record,
 )
 from .ndarray import unary as record_unary
+from .ufunc import Binary, Unary, attach
+
+_OPTIONS = """\
+out : ndarray, optional
+    Where the result is written; it is what is returned. It may be an operand.
+where : array_like of bool, default True
+    Which elements are computed. The others of `out` stay; without `out` they may be anything.
+casting : str, default 'same_kind'
+    NumPy's rule for casts of the operands to `dtype` and of the result to `out`.
+dtype : dtype, optional
+    Of the result; what would be computed in another one is cast before.
+"""
 
 
-def _described(function: Any, op: Op) -> Any:
-    function.__name__ = function.__qualname__ = op.name
+def _described(function: Any, op: Op, name: str = "") -> Any:
+    attach(function, op)
+    function.__name__ = function.__qualname__ = name or op.name
     function.__module__ = PACKAGE
     words = "Array" if op.arity == 1 else "Arrays or Python scalars; they are broadcast together"
     names = "x" if op.arity == 1 else "x1, x2"
     function.__doc__ = (
         f"{op.summary}\n\nParameters\n----------\n{names} : array_like\n    {words}. "
-        f'The dtypes are the standard\'s "{op.accepts}", or those that NumPy casts to them.\n\n'
-        "Raises\n------\nTypeError\n    If the op is not defined for the dtypes.\n"
+        f'The dtypes are the standard\'s "{op.accepts}", or those that NumPy casts to them.\n'
+        f"{_OPTIONS}\nRaises\n------\nTypeError\n"
+        "    If the op is not defined for the dtypes, or a cast is not allowed.\n"
     )
     return function
 
 
-def unary(op: Op) -> Callable[[Any], ndarray]:
-    """The public function of an op of one operand."""
+def unary(op: Op, name: str = "") -> Unary:
+    """The public function of an op of one operand, by default of the op's name."""
 
-    def function(x: Any, /) -> ndarray:
-        return record_unary(op, x)
+    def function(
+        x: Any, /, out: Any = None, *, where: Any = True, casting: str = "same_kind",
+        dtype: Any = None,
+    ) -> ndarray:  # fmt: skip
+        if out is None and where is True and dtype is None:
+            return record_unary(op, x)
+        return options.elementwise(op, function, (x,), out, where, casting, dtype)
 
-    return _described(function, op)  # type: ignore[no-any-return]
+    return _described(function, op, name)  # type: ignore[no-any-return]
 
 
-def binary_function(op: Op) -> Callable[[Any, Any], ndarray]:
+def binary_function(op: Op) -> Binary:
     """The public function of an op of two operands."""
 
-    def function(x1: Any, x2: Any, /) -> ndarray:
+    def function(
+        x1: Any, x2: Any, /, out: Any = None, *, where: Any = True, casting: str = "same_kind",
+        dtype: Any = None,
+    ) -> ndarray:  # fmt: skip
+        if out is not None or where is not True or dtype is not None:
+            return options.elementwise(op, function, (x1, x2), out, where, casting, dtype)
         if type(x1) is not ndarray and type(x2) is not ndarray:
             # two operands of others: the first that is no Python number says where
             first = x1 if not isinstance(x1, (bool, int, float, complex)) else x2
@@ -97,6 +120,7 @@ logical_not = unary(ops.logical_not)
 negative = unary(ops.negative)
 positive = unary(ops.positive)
 reciprocal = unary(ops.reciprocal)
+rint = unary(ops.round_, "rint")
 sign = unary(ops.sign)
 signbit = unary(ops.signbit)
 sin = unary(ops.sin)
@@ -140,12 +164,16 @@ remainder = binary_function(ops.remainder)
 subtract = binary_function(ops.subtract)
 
 
-def round(x: Any, /, decimals: int = 0) -> ndarray:  # noqa: A001 - the standard's name
+def round(  # noqa: A001 - the standard's name
+    x: Any, /, decimals: int = 0, out: Any = None
+) -> ndarray:
     """Nearest integer, or nearest number with so many decimals; halves to even.
 
-    As NumPy: scaled by a power of ten, rounded, scaled back.
+    As NumPy: scaled by a power of ten, rounded, scaled back. `out` is where it is written.
     """
     x = as_array(x)
+    if out is not None:
+        return options.into("round", round(x, decimals), out)  # type: ignore[no-any-return]
     if decimals == 0 or (x.dtype.kind in "iub" and decimals > 0):
         return record_unary(ops.round_, x)
     factor = 10.0 ** operator.index(decimals if decimals > 0 else -decimals)
@@ -165,10 +193,19 @@ def round(x: Any, /, decimals: int = 0) -> ndarray:  # noqa: A001 - the standard
     return record(make, x)
 
 
-def clip(x: Any, /, min: Any = None, max: Any = None) -> ndarray:  # noqa: A002
+def clip(
+    x: Any,
+    /,
+    min: Any = None,
+    max: Any = None,
+    out: Any = None,  # noqa: A002
+) -> ndarray:
     """Values limited to an interval, in x's dtype where that holds such limits; NaN where x or a
-    limit is."""
+    limit is. `out` is where they are written, by the casting rule 'same_kind'."""
     x = as_array(x)
+    if out is not None:
+        result = clip(x, min, max)
+        return options.into("clip", result, out, casting="same_kind")  # type: ignore[no-any-return]
     device = x.device.name
     if x.dtype.kind in "iu":  # a Python integer beyond the dtype limits nothing
         info = np.iinfo(x.dtype)
@@ -263,7 +300,7 @@ arccos, arccosh, arcsin, arcsinh = acos, acosh, asin, asinh
 arctan, arctan2, arctanh = atan, atan2, atanh
 conjugate = conj
 invert, left_shift, right_shift = bitwise_invert, bitwise_left_shift, bitwise_right_shift
-mod, power, rint, true_divide = remainder, pow, round, divide
+mod, power, true_divide = remainder, pow, divide
 
 __all__ = [
     "abs", "absolute", "acos", "acosh", "add", "arccos", "arccosh", "arcsin", "arcsinh",

@@ -19,6 +19,7 @@ from ..graph.ops import Op
 from ..lowering import device as devices
 from . import apply, unit
 from .ndarray import as_array, converted, ndarray, operand, record
+from .options import REDUCTIONS
 from .scalar_names import JITTED
 from .scalar_source import UncompilableError
 from .tracing import Trace, record_trace, trace
@@ -223,12 +224,6 @@ def _in_order(f: Any, x: ndarray, axes: tuple[int, ...], first: ndarray | None) 
     return scan(f, flat, -1, first)[..., -1].copy() if kept else scan(f, flat, -1, first)[-1]
 
 
-_BUILT_IN = {
-    ops.add: ops.sum_, ops.multiply: ops.prod, ops.maximum: ops.max_, ops.minimum: ops.min_,
-    ops.logical_or: ops.any_, ops.logical_and: ops.all_,
-}  # fmt: skip
-
-
 def _step(name: str, f: Any, dtype: DType) -> tuple[ScalarFunction, Op | None]:
     """The combining step for a dtype, and the built-in reduction that it is, if any."""
     from . import scalar_function as scalars
@@ -240,7 +235,7 @@ def _step(name: str, f: Any, dtype: DType) -> tuple[ScalarFunction, Op | None]:
         called = called if called.isidentifier() else "lambda"
         function = scalars.from_graph(called, traced)
         if len(traced.nodes) == 1 and list(traced.nodes[0].inputs or ()) == traced.operands:
-            known = _BUILT_IN.get(traced.nodes[0].op)
+            known = REDUCTIONS.get(traced.nodes[0].op)
     else:
         function, _ = _compiled(f, (dtype, dtype), problem, baked=True)
     if function.dtype != dtype:

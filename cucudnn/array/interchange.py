@@ -368,7 +368,7 @@ _RENAMED = {
     "absolute": "abs", "arccos": "acos", "arccosh": "acosh", "arcsin": "asin", "arcsinh": "asinh",
     "arctan": "atan", "arctan2": "atan2", "arctanh": "atanh", "conjugate": "conj",
     "invert": "bitwise_invert", "left_shift": "bitwise_left_shift", "power": "pow",
-    "right_shift": "bitwise_right_shift", "rint": "round", "true_divide": "divide",
+    "right_shift": "bitwise_right_shift", "true_divide": "divide",
 }  # fmt: skip
 
 
@@ -377,22 +377,27 @@ def numpy_ufunc(ufunc: Any, method: str, inputs: Any, kwargs: Any) -> Any:
     if isinstance(ufunc, np.ufunc) and getattr(np, ufunc.__name__, None) is not ufunc:
         return _others_ufunc(ufunc, method, inputs, kwargs)
     function = getattr(_namespace(), _RENAMED.get(ufunc.__name__, ufunc.__name__), None)
-    if method != "__call__" or function is None:
+    if method != "__call__":
+        function = getattr(function, method, None)
+        options = _METHOD_OPTIONS
+    else:  # the functions that are not elementwise, `matmul` say, have no options
+        options = _OPTIONS if hasattr(function, "nin") else frozenset(("out",))
+    if function is None or not set(kwargs) <= options:
         return NotImplemented
-    out = kwargs.pop("out", None)
-    if kwargs:
-        return NotImplemented
-    result = function(*inputs)
-    if out is None:
-        return result
-    (target,) = out
-    if not np.can_cast(result.dtype, target.dtype, "same_kind"):
-        raise TypeError(
-            f"{ufunc.__name__}: cannot cast the result from {result.dtype.name} to "
-            f"{target.dtype.name} with casting rule 'same_kind'"
-        )
-    target[...] = result
-    return target
+    if method == "at" and not isinstance(inputs[0], ndarray):  # a NumPy array is written
+        return ufunc.at(*(np.asarray(x) if isinstance(x, ndarray) else x for x in inputs))
+    if options is not _OPTIONS and method == "__call__":
+        from .numpy_surface import write_results
+
+        out = kwargs.get("out")
+        result = function(*inputs)
+        return result if out is None else write_results(ufunc.__name__, result, out)
+    return function(*inputs, **kwargs)
+
+
+# What our functions and their methods take of NumPy's options.
+_OPTIONS = frozenset(("out", "where", "casting", "dtype"))
+_METHOD_OPTIONS = frozenset(("out", "where", "dtype", "axis", "keepdims", "initial", "indices"))
 
 
 def _others_ufunc(ufunc: Any, method: str, inputs: Any, kwargs: Any) -> Any:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from functools import lru_cache, partial
 from types import CodeType, FrameType, ModuleType
-from typing import Any, SupportsIndex
+from typing import TYPE_CHECKING, Any, SupportsIndex
 from weakref import ref
 
 import numpy as np
@@ -25,6 +25,9 @@ from ..lowering.log import logs, recording
 from ..settings import current
 from . import apply, unit
 from .apply import PyScalar
+
+if TYPE_CHECKING:
+    from .flat import Flat
 
 PACKAGE = __name__.partition(".")[0]
 SMALL = 65536  # bytes that are copied rather than shared or lent
@@ -44,12 +47,13 @@ class ndarray:  # noqa: N801 - NumPy's name
     device : str, optional
     """
 
-    __slots__ = ("__weakref__", "_geometry", "_offset", "_scalar", "_storage")
+    __slots__ = ("__weakref__", "_base", "_geometry", "_offset", "_scalar", "_storage")
     __array_priority__ = 1000.0
 
     _storage: Storage
     _geometry: Any  # a NumPy array over imaginary memory; None: the whole storage
     _offset: int  # in bytes, into the storage's memory
+    _base: ndarray  # of views only: the array that they were made of, itself no view
     _scalar: bool  # where NumPy gives a scalar: a snapshot that is never written
 
     def __init__(self, shape: Any = (), dtype: Any = dtypes.float64, device: Any = None) -> None:
@@ -115,6 +119,22 @@ class ndarray:  # noqa: N801 - NumPy's name
         return Flags(self)
 
     @property
+    def base(self) -> ndarray | None:
+        """The array that a view was made of; None for an array that is no view."""
+        return getattr(self, "_base", None)
+
+    @property
+    def flat(self) -> Flat:
+        """The elements in row-major order: an iterator that can be indexed and written."""
+        from .flat import Flat
+
+        return Flat(self)
+
+    @flat.setter
+    def flat(self, value: Any) -> None:
+        self.flat[...] = value
+
+    @property
     def T(self) -> ndarray:
         """The array with its axes reversed: a view."""
         return view(self, geometry(self).T)
@@ -157,6 +177,10 @@ class ndarray:  # noqa: N801 - NumPy's name
     def tolist(self) -> Any:
         """The elements as nested lists of Python scalars."""
         return self._host().tolist()
+
+    def tobytes(self, order: Any = "C") -> bytes:
+        """The bytes of the elements, in row-major order by default."""
+        return self._host().tobytes(order)
 
     def _host(self) -> np.ndarray[Any, Any]:
         """The elements as a NumPy array that must not be written or kept."""
@@ -378,73 +402,124 @@ class ndarray:  # noqa: N801 - NumPy's name
 
     conjugate = conj
 
-    def sum(self, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> ndarray:
+    def sum(
+        self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False,
+        initial: Any = None, where: Any = True,
+    ) -> ndarray:  # fmt: skip
         """Sum over axes."""
-        return reduction(ops.sum_, self, axis, keepdims, dtype)
+        if out is None and initial is None and where is True:
+            return reduction(ops.sum_, self, axis, keepdims, dtype)
+        from .options import reduced
 
-    def prod(self, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> ndarray:
+        return reduced(ops.sum_, self, axis, keepdims, dtype, out, initial, where)
+
+    def prod(
+        self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False,
+        initial: Any = None, where: Any = True,
+    ) -> ndarray:  # fmt: skip
         """Product over axes."""
-        return reduction(ops.prod, self, axis, keepdims, dtype)
+        from .options import reduced
 
-    def max(self, axis: Any = None, keepdims: bool = False) -> ndarray:
+        return reduced(ops.prod, self, axis, keepdims, dtype, out, initial, where)
+
+    def max(
+        self, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None,
+        where: Any = True,
+    ) -> ndarray:  # fmt: skip
         """Maximum over axes."""
-        return reduction(ops.max_, self, axis, keepdims)
+        from .options import reduced
 
-    def min(self, axis: Any = None, keepdims: bool = False) -> ndarray:
+        return reduced(ops.max_, self, axis, keepdims, None, out, initial, where)
+
+    def min(
+        self, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None,
+        where: Any = True,
+    ) -> ndarray:  # fmt: skip
         """Minimum over axes."""
-        return reduction(ops.min_, self, axis, keepdims)
+        from .options import reduced
 
-    def any(self, axis: Any = None, keepdims: bool = False) -> ndarray:
+        return reduced(ops.min_, self, axis, keepdims, None, out, initial, where)
+
+    def any(
+        self, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True
+    ) -> ndarray:
         """Whether any element is true."""
-        return reduction(ops.any_, self, axis, keepdims)
+        from .options import reduced
 
-    def all(self, axis: Any = None, keepdims: bool = False) -> ndarray:
+        return reduced(ops.any_, self, axis, keepdims, None, out, None, where)
+
+    def all(
+        self, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True
+    ) -> ndarray:
         """Whether all elements are true."""
-        return reduction(ops.all_, self, axis, keepdims)
+        from .options import reduced
 
-    def argmax(self, axis: Any = None, keepdims: bool = False) -> ndarray:
+        return reduced(ops.all_, self, axis, keepdims, None, out, None, where)
+
+    def argmax(self, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> ndarray:
         """Position of the maximum."""
-        return position(ops.argmax, self, axis, keepdims)
+        from .options import into
 
-    def argmin(self, axis: Any = None, keepdims: bool = False) -> ndarray:
+        result = position(ops.argmax, self, axis, keepdims)
+        return into("argmax", result, out)  # type: ignore[no-any-return]
+
+    def argmin(self, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> ndarray:
         """Position of the minimum."""
-        return position(ops.argmin, self, axis, keepdims)
+        from .options import into
 
-    def mean(self, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> ndarray:
+        result = position(ops.argmin, self, axis, keepdims)
+        return into("argmin", result, out)  # type: ignore[no-any-return]
+
+    def mean(
+        self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, *,
+        where: Any = True,
+    ) -> ndarray:  # fmt: skip
         """Mean over axes."""
-        return mean(self, axis, keepdims, dtype)
+        from .statistical import mean
 
-    def var(self, axis: Any = None, ddof: float = 0, keepdims: bool = False) -> ndarray:
+        return mean(self, axis, dtype, out, keepdims, where=where)
+
+    def var(
+        self, axis: Any = None, dtype: Any = None, out: Any = None, ddof: float = 0,
+        keepdims: bool = False, *, where: Any = True,
+    ) -> ndarray:  # fmt: skip
         """Variance over axes."""
-        return variance(self, axis, ddof, keepdims)
+        from .statistical import var
 
-    def std(self, axis: Any = None, ddof: float = 0, keepdims: bool = False) -> ndarray:
+        return var(self, axis, dtype, out, ddof, keepdims, where=where)
+
+    def std(
+        self, axis: Any = None, dtype: Any = None, out: Any = None, ddof: float = 0,
+        keepdims: bool = False, *, where: Any = True,
+    ) -> ndarray:  # fmt: skip
         """Standard deviation over axes."""
-        return unary(ops.sqrt, variance(self, axis, ddof, keepdims))
+        from .statistical import std
 
-    def cumsum(self, axis: Any = None, dtype: Any = None) -> ndarray:
+        return std(self, axis, dtype, out, ddof, keepdims, where=where)
+
+    def cumsum(self, axis: Any = None, dtype: Any = None, out: Any = None) -> ndarray:
         """Sums of each element and all before it."""
         from .statistical import cumsum
 
-        return cumsum(self, axis, dtype)
+        return cumsum(self, axis, dtype, out)
 
-    def cumprod(self, axis: Any = None, dtype: Any = None) -> ndarray:
+    def cumprod(self, axis: Any = None, dtype: Any = None, out: Any = None) -> ndarray:
         """Products of each element and all before it."""
         from .statistical import cumprod
 
-        return cumprod(self, axis, dtype)
+        return cumprod(self, axis, dtype, out)
 
-    def clip(self, min: Any = None, max: Any = None) -> ndarray:  # noqa: A002
+    def clip(self, min: Any = None, max: Any = None, out: Any = None) -> ndarray:  # noqa: A002
         """The elements limited to an interval."""
         from .elementwise import clip
 
-        return clip(self, min, max)
+        return clip(self, min, max, out)
 
-    def round(self, decimals: int = 0) -> ndarray:
+    def round(self, decimals: int = 0, out: Any = None) -> ndarray:
         """The elements rounded to a number of decimals."""
         from .elementwise import round  # noqa: A004
 
-        return round(self, decimals)
+        return round(self, decimals, out)
 
     # --- sorting, searching, taking ---------------------------------------------------------------
 
@@ -497,6 +572,39 @@ class ndarray:  # noqa: N801 - NumPy's name
         from .manipulation import repeat
 
         return repeat(self, repeats, axis)
+
+    def partition(self, kth: Any, axis: int = -1, kind: str = "introselect") -> None:
+        """Put the element of rank `kth` in its place, the smaller ones before it, in place.
+
+        `kind` is NumPy's, and changes nothing.
+        """
+        from .numpy_surface import surface
+
+        self[...] = surface("", "partition")(self, kth, axis)
+
+    def argpartition(self, kth: Any, axis: int | None = -1, kind: str = "introselect") -> ndarray:
+        """The positions that would partition the elements; see `partition`."""
+        from .numpy_surface import surface
+
+        return surface("", "argpartition")(self, kth, axis)  # type: ignore[no-any-return]
+
+    def choose(self, choices: Any, out: Any = None, mode: str = "raise") -> ndarray:
+        """Elements of several arrays: these elements say of which."""
+        from .numpy_surface import surface
+
+        return surface("", "choose")(self, choices, out, mode)  # type: ignore[no-any-return]
+
+    def compress(self, condition: Any, axis: int | None = None, out: Any = None) -> ndarray:
+        """The slices along an axis where a condition is true."""
+        from .numpy_surface import surface
+
+        return surface("", "compress")(condition, self, axis, out)  # type: ignore[no-any-return]
+
+    def put(self, indices: Any, values: Any, mode: str = "raise") -> None:
+        """Set the elements at row-major positions."""
+        from .in_place import put
+
+        put(self, indices, values, mode)
 
     # --- indexing ---------------------------------------------------------------------------------
 
@@ -850,6 +958,7 @@ def view(x: ndarray, g: Any) -> ndarray:
         x = copied(x)
     result = ndarray.__new__(ndarray)
     result._storage = x._storage
+    result._base = getattr(x, "_base", x)
     result._geometry = g
     result._offset = g.__array_interface__["data"][0] - IMAGINARY if g.size else 0
     result._scalar = False

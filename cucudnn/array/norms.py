@@ -49,17 +49,17 @@ def vector_norm(
     a = _floating(x)
     axes = shapes.normal_axes(axis, a.ndim)
     if ord == 0:
-        return (a != 0).sum(axes, dtypes.real_of(a.dtype), keepdims)
+        return (a != 0).sum(axes, dtypes.real_of(a.dtype), keepdims=keepdims)
     if ord == 2:
-        return unary(ops.sqrt, _squares(a).sum(axes, None, keepdims))
+        return unary(ops.sqrt, _squares(a).sum(axes, keepdims=keepdims))
     size = abs(a)
     if ord == inf:
         return _largest(size, axes, keepdims)
     if ord == -inf:
-        return size.min(axes, keepdims)
+        return size.min(axes, keepdims=keepdims)
     if ord == 1:
-        return size.sum(axes, None, keepdims)
-    return power(power(size, ord).sum(axes, None, keepdims), 1 / ord)
+        return size.sum(axes, keepdims=keepdims)
+    return power(power(size, ord).sum(axes, keepdims=keepdims), 1 / ord)
 
 
 def _squares(x: ndarray) -> ndarray:
@@ -71,7 +71,7 @@ def _squares(x: ndarray) -> ndarray:
 
 def _largest(x: ndarray, axes: Any, keepdims: bool = False) -> ndarray:
     """The largest of numbers that are not negative; 0 of none, as NumPy's norms."""
-    return x.sum(axes, None, keepdims) if 0 in x.shape else x.max(axes, keepdims)
+    return x.sum(axes, keepdims=keepdims) if 0 in x.shape else x.max(axes, keepdims=keepdims)
 
 
 def matrix_norm(

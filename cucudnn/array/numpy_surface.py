@@ -25,6 +25,7 @@ from ..lowering.device import Device
 from ..settings import current
 from . import library, unit
 from .ndarray import PACKAGE, converted, from_host, from_native, ndarray
+from .options import into
 
 FUNCTIONS = (
     "allclose", "angle", "append", "apply_along_axis", "apply_over_axes", "argpartition", "around",
@@ -306,23 +307,15 @@ def _data_of(signature: inspect.Signature) -> Callable[[int | str], bool]:
     return data
 
 
-def _into(name: str, result: Any, out: Any) -> Any:
-    """Write a result where `out=` says, by NumPy's casting rule."""
+def write_results(name: str, result: Any, out: Any) -> Any:
+    """Write a result, or each of several, where `out=` says, by NumPy's casting rule."""
     if isinstance(out, tuple):
         results = result if isinstance(result, tuple) else (result,)
         written = tuple(
-            r if o is None else _into(name, r, o) for r, o in zip(results, out, strict=True)
+            into(name, r, o, casting="same_kind") for r, o in zip(results, out, strict=True)
         )
         return written if isinstance(result, tuple) else written[0]
-    if not np.can_cast(result.dtype, out.dtype, "same_kind"):
-        raise TypeError(
-            f"{name}: cannot cast the result from {result.dtype.name} to {out.dtype.name} "
-            "with casting rule 'same_kind'"
-        )
-    if result.shape != out.shape:
-        raise ValueError(f"{name}: a result of shape {result.shape} for out of shape {out.shape}")
-    out[...] = result
-    return out
+    return into(name, result, out, casting="same_kind")
 
 
 @functools.cache
@@ -348,7 +341,7 @@ def surface(path: str, name: str) -> Callable[..., Any]:
         kwargs.pop("overwrite_input", None)  # leave to write, which nobody needs
         args = tuple(False if i == overwrite else v for i, v in enumerate(args))
         result = call(name, find, args, kwargs, data)
-        return result if out is None else _into(name, result, out)
+        return result if out is None else write_results(name, result, out)
 
     whole = f"numpy.{path}.{name}" if path else f"numpy.{name}"
     function.__name__ = function.__qualname__ = name
@@ -357,7 +350,37 @@ def surface(path: str, name: str) -> Callable[..., Any]:
         f"{whole} on evaluated arrays: by NumPy on the CPU, by CuPy's function of the name on CUDA."
     )
     function.__signature__ = _public(signature)  # type: ignore[attr-defined]
+    if isinstance(theirs, np.ufunc) and theirs.nin == 2 and theirs.nout == 1:
+        _attach_methods(function, name)
     return function
+
+
+def _attach_methods(function: Any, name: str) -> None:
+    """`reduce`, `accumulate` and `outer` of a ufunc, by the library's own."""
+
+    def run(method: str, *args: Any, **kwargs: Any) -> Any:
+        def find(home: Any) -> Any:
+            return getattr(getattr(home, name, None), method, None)
+
+        return call(f"{name}.{method}", find, args, kwargs, lambda place: place != "axis")
+
+    def reduce(
+        array: Any, /, axis: Any = 0, dtype: Any = None, out: Any = None, keepdims: bool = False
+    ) -> Any:
+        """Fold the elements along axes."""
+        result = run("reduce", array, axis=axis, dtype=dtype, keepdims=keepdims)
+        return into(f"{name}.reduce", result, out)
+
+    def accumulate(array: Any, /, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
+        """Fold each element and all before it along an axis."""
+        return into(f"{name}.accumulate", run("accumulate", array, axis=axis, dtype=dtype), out)
+
+    def outer(a: Any, b: Any, /) -> Any:
+        """The function of all pairs of elements."""
+        return run("outer", a, b)
+
+    for method in (reduce, accumulate, outer):
+        setattr(function, method.__name__, method)
 
 
 def _public(signature: inspect.Signature) -> inspect.Signature:
@@ -371,4 +394,4 @@ def _public(signature: inspect.Signature) -> inspect.Signature:
     return signature.replace(parameters=parameters)
 
 
-__all__ = ["FUNCTIONS", "LINALG", "call", "surface"]
+__all__ = ["FUNCTIONS", "LINALG", "call", "surface", "write_results"]

@@ -9,19 +9,23 @@ from ..graph.node import Node
 from . import apply, library
 from .creation import zeros
 from .manipulation import stack
-from .ndarray import as_array, ndarray, operand, position, record, reshaped
+from .ndarray import as_array, ndarray, operand, record, reshaped
 from .sorting import sortable
 from .taking import take
 
 
-def argmax(x: Any, /, axis: int | None = None, *, keepdims: bool = False) -> ndarray:
+def argmax(
+    x: Any, /, axis: int | None = None, out: Any = None, *, keepdims: bool = False
+) -> ndarray:
     """Position of the largest element, the first of equals; of a NaN if there is one."""
-    return position(ops.argmax, as_array(x), axis, keepdims)
+    return as_array(x).argmax(axis, out, keepdims=keepdims)
 
 
-def argmin(x: Any, /, axis: int | None = None, *, keepdims: bool = False) -> ndarray:
+def argmin(
+    x: Any, /, axis: int | None = None, out: Any = None, *, keepdims: bool = False
+) -> ndarray:
     """Position of the smallest element, the first of equals; of a NaN if there is one."""
-    return position(ops.argmin, as_array(x), axis, keepdims)
+    return as_array(x).argmin(axis, out, keepdims=keepdims)
 
 
 def _mask(node: Node) -> Node:

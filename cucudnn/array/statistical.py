@@ -23,53 +23,82 @@ from .ndarray import (
     variance,
 )
 from .ndarray import mean as record_mean
+from .options import into, mean_where, reduced, variance_where
 from .sorting import sort
 
 Axis = int | tuple[int, ...] | None
 
 
 def sum(  # noqa: A001 - the standard's name
-    x: Any, /, axis: Axis = None, dtype: Any = None, *, keepdims: bool = False
-) -> ndarray:
+    x: Any, /, axis: Axis = None, dtype: Any = None, out: Any = None, keepdims: bool = False,
+    initial: Any = None, where: Any = True,
+) -> ndarray:  # fmt: skip
     """Sum of the elements. Small integers are summed in 64 bits; an empty sum is 0.
 
     Floats are combined by one fixed tree that depends on the shape and axes alone. For n terms the
     error is at most (n-1) ε Σ|x| up to 32, 14 ε Σ|x| up to 1,024, and
     (14 + ⌈log2⌈n/1024⌉⌉) ε Σ|x| above.
     """
-    return reduction(ops.sum_, as_array(x), axis, keepdims, dtype)
+    if out is None and initial is None and where is True:
+        return reduction(ops.sum_, as_array(x), axis, keepdims, dtype)
+    return reduced(ops.sum_, as_array(x), axis, keepdims, dtype, out, initial, where)
 
 
 def prod(  # noqa: D103
-    x: Any, /, axis: Axis = None, dtype: Any = None, *, keepdims: bool = False
-) -> ndarray:
+    x: Any, /, axis: Axis = None, dtype: Any = None, out: Any = None, keepdims: bool = False,
+    initial: Any = None, where: Any = True,
+) -> ndarray:  # fmt: skip
     """Product of the elements; an empty product is 1."""
-    return reduction(ops.prod, as_array(x), axis, keepdims, dtype)
+    if out is None and initial is None and where is True:
+        return reduction(ops.prod, as_array(x), axis, keepdims, dtype)
+    return reduced(ops.prod, as_array(x), axis, keepdims, dtype, out, initial, where)
 
 
-def max(x: Any, /, axis: Axis = None, *, keepdims: bool = False) -> ndarray:  # noqa: A001
+def max(  # noqa: A001
+    x: Any, /, axis: Axis = None, out: Any = None, keepdims: bool = False, initial: Any = None,
+    where: Any = True,
+) -> ndarray:  # fmt: skip
     """Largest element; NaN if there is one."""
-    return reduction(ops.max_, as_array(x), axis, keepdims)
+    if out is None and initial is None and where is True:
+        return reduction(ops.max_, as_array(x), axis, keepdims)
+    return reduced(ops.max_, as_array(x), axis, keepdims, None, out, initial, where)
 
 
-def min(x: Any, /, axis: Axis = None, *, keepdims: bool = False) -> ndarray:  # noqa: A001
+def min(  # noqa: A001
+    x: Any, /, axis: Axis = None, out: Any = None, keepdims: bool = False, initial: Any = None,
+    where: Any = True,
+) -> ndarray:  # fmt: skip
     """Smallest element; NaN if there is one."""
-    return reduction(ops.min_, as_array(x), axis, keepdims)
+    if out is None and initial is None and where is True:
+        return reduction(ops.min_, as_array(x), axis, keepdims)
+    return reduced(ops.min_, as_array(x), axis, keepdims, None, out, initial, where)
 
 
-def any(x: Any, /, axis: Axis = None, *, keepdims: bool = False) -> ndarray:  # noqa: A001
+def any(  # noqa: A001
+    x: Any, /, axis: Axis = None, out: Any = None, keepdims: bool = False, *, where: Any = True
+) -> ndarray:
     """Whether at least one element is true."""
-    return reduction(ops.any_, as_array(x), axis, keepdims)
+    return reduced(ops.any_, as_array(x), axis, keepdims, None, out, None, where)
 
 
-def all(x: Any, /, axis: Axis = None, *, keepdims: bool = False) -> ndarray:  # noqa: A001
+def all(  # noqa: A001
+    x: Any, /, axis: Axis = None, out: Any = None, keepdims: bool = False, *, where: Any = True
+) -> ndarray:
     """Whether all elements are true."""
-    return reduction(ops.all_, as_array(x), axis, keepdims)
+    return reduced(ops.all_, as_array(x), axis, keepdims, None, out, None, where)
 
 
-def mean(x: Any, /, axis: Axis = None, dtype: Any = None, *, keepdims: bool = False) -> ndarray:
-    """Arithmetic mean."""
-    return record_mean(as_array(x), axis, keepdims, dtype)
+def mean(
+    x: Any, /, axis: Axis = None, dtype: Any = None, out: Any = None, keepdims: bool = False, *,
+    where: Any = True,
+) -> ndarray:  # fmt: skip
+    """Arithmetic mean of the elements, or of those where a mask is true."""
+    x = as_array(x)
+    if where is True:
+        result = record_mean(x, axis, keepdims, dtype)
+    else:
+        result = mean_where(x, axis, keepdims, dtype, where)
+    return result if out is None else into("mean", result, out)
 
 
 def var(
@@ -77,17 +106,24 @@ def var(
     /,
     axis: Axis = None,
     dtype: Any = None,
-    *,
+    out: Any = None,
     ddof: float = 0.0,
-    correction: float | None = None,
     keepdims: bool = False,
+    *,
+    correction: float | None = None,
+    where: Any = True,
 ) -> ndarray:
     """Variance: mean squared deviation from the mean, over n - correction.
 
     `ddof` is NumPy's name for the correction; `dtype` is what it is computed in.
     """
     x = as_array(x) if dtype is None else converted(as_array(x), dtype, copy=False)
-    return variance(x, axis, ddof if correction is None else correction, keepdims)
+    ddof = ddof if correction is None else correction
+    if where is True:
+        result = variance(x, axis, ddof, keepdims)
+    else:
+        result = variance_where(x, axis, ddof, keepdims, where)
+    return into("var", result, out)  # type: ignore[no-any-return]
 
 
 def std(
@@ -95,13 +131,17 @@ def std(
     /,
     axis: Axis = None,
     dtype: Any = None,
-    *,
+    out: Any = None,
     ddof: float = 0.0,
-    correction: float | None = None,
     keepdims: bool = False,
+    *,
+    correction: float | None = None,
+    where: Any = True,
 ) -> ndarray:
     """Standard deviation: the square root of the variance; see `var`."""
-    return unary(ops.sqrt, var(x, axis, dtype, ddof=ddof, correction=correction, keepdims=keepdims))
+    ddof = ddof if correction is None else correction
+    result = unary(ops.sqrt, var(x, axis, dtype, None, ddof, keepdims, where=where))
+    return into("std", result, out, casting="same_kind")  # type: ignore[no-any-return]
 
 
 def _running(op: Op, x: Any, axis: int | None, dtype: Any) -> ndarray:
@@ -171,14 +211,14 @@ def cumulative_prod(
     return _cumulative(ops.multiply, 1, x, axis, dtype, include_initial)
 
 
-def cumsum(x: Any, /, axis: int | None = None, dtype: Any = None) -> ndarray:
+def cumsum(x: Any, /, axis: int | None = None, dtype: Any = None, out: Any = None) -> ndarray:
     """NumPy's `cumulative_sum`: without an axis, of all elements in row-major order."""
-    return _running(ops.add, x, axis, dtype)
+    return into("cumsum", _running(ops.add, x, axis, dtype), out)  # type: ignore[no-any-return]
 
 
-def cumprod(x: Any, /, axis: int | None = None, dtype: Any = None) -> ndarray:
+def cumprod(x: Any, /, axis: int | None = None, dtype: Any = None, out: Any = None) -> ndarray:
     """NumPy's `cumulative_prod`: without an axis, of all elements in row-major order."""
-    return _running(ops.multiply, x, axis, dtype)
+    return into("cumprod", _running(ops.multiply, x, axis, dtype), out)  # type: ignore[no-any-return]
 
 
 def median(x: Any, /, axis: Axis = None, *, keepdims: bool = False) -> ndarray:

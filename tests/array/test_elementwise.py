@@ -407,7 +407,7 @@ def test_real_and_imag(device):
         ("arcsinh", "asinh"), ("arccosh", "acosh"), ("arctanh", "atanh"), ("arctan2", "atan2"),
         ("conjugate", "conj"), ("invert", "bitwise_invert"), ("left_shift", "bitwise_left_shift"),
         ("right_shift", "bitwise_right_shift"), ("mod", "remainder"), ("power", "pow"),
-        ("true_divide", "divide"), ("rint", "round"),
+        ("true_divide", "divide"),
     ],
 )  # fmt: skip
 def test_numpys_names(name, standard):

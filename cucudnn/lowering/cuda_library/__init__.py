@@ -26,6 +26,7 @@ from .products import matmul, matmul_half
 from .scan import scan
 from .sets import bincount, unique
 from .sorting import argsort, searchsorted, sort
+from .ufuncs import fold_at, reduceat
 
 __all__ = [
     "accumulate",
@@ -39,6 +40,7 @@ __all__ = [
     "eigvals",
     "eigvalsh",
     "fft",
+    "fold_at",
     "gather",
     "inv",
     "matmul",
@@ -46,6 +48,7 @@ __all__ = [
     "nonzero",
     "outside",
     "qr",
+    "reduceat",
     "repeat",
     "scan",
     "scatter",

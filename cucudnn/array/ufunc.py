@@ -1,0 +1,363 @@
+"""What NumPy's ufuncs have beside the call: `reduce`, `accumulate`, `outer`, `reduceat`, `at`.
+
+Our elementwise functions are plain functions, since calling those is cheapest; the methods are
+attributes of theirs.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, Protocol, cast
+
+import numpy as np
+
+from ..graph import dtypes, ops, shapes
+from ..graph.dtypes import DType
+from ..graph.node import Node
+from ..graph.ops import Op
+from ..lowering import evaluate as evaluation
+from . import apply, indexing, library, unit
+from .manipulation import concat, moveaxis, stack
+from .ndarray import (
+    as_array,
+    check_writeable,
+    converted,
+    copied,
+    ndarray,
+    operand,
+    ours,
+    record,
+    reshaped,
+)
+from .options import REDUCTIONS, into, mask_of, reduced
+
+# Where brackets may be put anywhere: a library combines prefixes in any order of its own. The
+# others are combined step by step.
+ASSOCIATIVE = frozenset((
+    ops.add, ops.multiply, ops.maximum, ops.minimum, ops.fmax, ops.fmin, ops.logical_and,
+    ops.logical_or, ops.logical_xor, ops.bitwise_and, ops.bitwise_or, ops.bitwise_xor,
+    ops.logaddexp, ops.hypot,
+))  # fmt: skip
+# What folds nothing into; the other ops raise ValueError there.
+_IDENTITY = {
+    ops.logical_xor: False, ops.bitwise_or: 0, ops.bitwise_xor: 0, ops.bitwise_and: -1,
+    ops.hypot: 0, ops.logaddexp: -np.inf,
+}  # fmt: skip
+
+
+class Unary(Protocol):
+    """A function of one operand."""
+
+    __name__: str
+    nin: int
+    nout: int
+    nargs: int
+
+    def __call__(
+        self, x: Any, /, out: Any = None, *, where: Any = True, casting: str = "same_kind",
+        dtype: Any = None,
+    ) -> ndarray: ...  # fmt: skip
+
+    def at(self, a: Any, indices: Any, /) -> None: ...
+
+
+class Binary(Protocol):
+    """A function of two operands."""
+
+    __name__: str
+    nin: int
+    nout: int
+    nargs: int
+
+    def __call__(
+        self, x1: Any, x2: Any, /, out: Any = None, *, where: Any = True,
+        casting: str = "same_kind", dtype: Any = None,
+    ) -> ndarray: ...  # fmt: skip
+
+    def reduce(
+        self, array: Any, /, axis: Any = 0, dtype: Any = None, out: Any = None,
+        keepdims: bool = False, initial: Any = None, where: Any = True,
+    ) -> ndarray: ...  # fmt: skip
+
+    def accumulate(
+        self, array: Any, /, axis: int = 0, dtype: Any = None, out: Any = None
+    ) -> ndarray: ...
+
+    def reduceat(
+        self, array: Any, /, indices: Any, axis: int = 0, dtype: Any = None, out: Any = None
+    ) -> ndarray: ...
+
+    def outer(self, a: Any, b: Any, /, *, out: Any = None, dtype: Any = None) -> ndarray: ...
+
+    def at(self, a: Any, indices: Any, b: Any, /) -> None: ...
+
+
+def attach(function: Any, op: Op) -> None:
+    """Give a function of elements the attributes of a ufunc."""
+    function.nin, function.nout, function.nargs = op.arity, 1, op.arity + 1
+    methods = _Methods(op, function)
+    if op.arity == 1:
+        function.at = methods.at_each
+        return
+    for name in ("reduce", "accumulate", "reduceat", "outer", "at"):
+        setattr(function, name, getattr(methods, name))
+
+
+class _Methods:
+    """The methods of the function of an op."""
+
+    def __init__(self, op: Op, function: Any) -> None:
+        self.op = op
+        self.function = function
+
+    def __repr__(self) -> str:
+        return f"<methods of {self.op.name}>"
+
+    def reduce(
+        self, array: Any, /, axis: Any = 0, dtype: Any = None, out: Any = None,
+        keepdims: bool = False, initial: Any = None, where: Any = True,
+    ) -> ndarray:  # fmt: skip
+        """Fold the elements along axes: `add.reduce` is `sum`, along the first axis by default.
+
+        Parameters
+        ----------
+        array : array_like
+        axis : int, tuple of int or None, default 0
+            None: all axes. Only one for an op like `subtract`, where the order matters.
+        dtype : dtype, optional
+        out : ndarray, optional
+        keepdims : bool, default False
+        initial : scalar, optional
+        where : array_like of bool, default True
+            Which elements are folded.
+
+        Returns
+        -------
+        ndarray
+
+        Raises
+        ------
+        ValueError
+            If there is nothing to fold and no initial value.
+        """
+        x = as_array(array)
+        axis = axis if x.ndim else None
+        known = REDUCTIONS.get(self.op)
+        if known is not None:
+            result = reduced(known, x, axis, keepdims, dtype, out, initial, where)
+        else:
+            result = self._in_order(x, axis, dtype, keepdims, initial, where)
+            result = into(self.op.name, result, out)
+        return result
+
+    def accumulate(
+        self, array: Any, /, axis: int = 0, dtype: Any = None, out: Any = None
+    ) -> ndarray:
+        """Fold each element and all before it along an axis: `add.accumulate` is `cumsum`.
+
+        An op whose order matters, like `subtract`, is done step by step.
+
+        Parameters
+        ----------
+        array : array_like
+        axis : int, default 0
+        dtype : dtype, optional
+        out : ndarray, optional
+
+        Returns
+        -------
+        ndarray
+            Of the array's shape.
+        """
+        x = as_array(array)
+        axis = shapes.normal_axis(axis, x.ndim)
+        result = self._prefixes(self._operand(x, dtype), axis)
+        if dtype is not None or result.dtype != self._dtype(x.dtype):
+            wanted = self._dtype(x.dtype) if dtype is None else dtypes.canonical(dtype)
+            result = converted(result, wanted, copy=False)
+        return into(self.op.name, result, out)  # type: ignore[no-any-return]
+
+    def reduceat(
+        self, array: Any, /, indices: Any, axis: int = 0, dtype: Any = None, out: Any = None
+    ) -> ndarray:
+        """Fold the elements from each index to the next one along an axis. It runs at once.
+
+        Parameters
+        ----------
+        array : array_like
+        indices : array_like of int
+            1-d. Where the next index is not larger, the one element is taken.
+        axis : int, default 0
+        dtype : dtype, optional
+        out : ndarray, optional
+
+        Returns
+        -------
+        ndarray
+            With an element for each index along the axis.
+
+        Raises
+        ------
+        IndexError
+            If an index is out of bounds.
+        """
+        x = as_array(array)
+        axis = shapes.normal_axis(axis, x.ndim)
+        starts = np.asarray(indices._host() if isinstance(indices, ndarray) else indices)
+        n = x.shape[axis]
+        if starts.size and (starts.min() < 0 or starts.max() >= n):
+            raise IndexError(f"{self.op.name}.reduceat: an index is out of bounds for extent {n}")
+        wanted = self._dtype(x.dtype) if dtype is None else dtypes.canonical(dtype)
+        rows = moveaxis(self._operand(x, dtype), axis, -1)
+        found = library.call("reduceat", rows, op=self.op, starts=starts.astype(np.int64))[0]
+        result = copied(moveaxis(found, -1, axis), "C")
+        return into(self.op.name, converted(result, wanted, copy=False), out)  # type: ignore[no-any-return]
+
+    def outer(self, a: Any, b: Any, /, *, out: Any = None, dtype: Any = None) -> ndarray:
+        """The function of all pairs of elements: the shape is a's, then b's."""
+        known = a if type(a) is ndarray else b
+        device = known.device.name if type(known) is ndarray else None
+        a, b = as_array(a, device), as_array(b, device)
+        spread = reshaped(a, (*a.shape, *(1,) * b.ndim))
+        result = self.function(spread, b, out, dtype=dtype)
+        return cast(ndarray, result)
+
+    def at(self, a: Any, indices: Any, b: Any, /) -> None:
+        """Fold values into the elements at indices, in order, so that each of equal indices counts.
+
+        It runs at once.
+
+        Parameters
+        ----------
+        a : ndarray
+            It is written.
+        indices : index
+            Anything that `a[indices]` takes.
+        b : array_like
+            Broadcast to the shape of `a[indices]`.
+
+        Raises
+        ------
+        TypeError
+            If the result cannot be cast to a's dtype with the casting rule 'same_kind'.
+        IndexError
+            If an index is out of bounds.
+        """
+        x = ours(f"{self.op.name}.at", a)
+        check_writeable(x)
+        device = x.device.name
+        values = operand(b, device)
+        if type(values) is ndarray:
+            kind: Any = values.dtype
+        else:
+            kind = dtypes.bool_ if type(values) is bool else type(values)
+        assert self.op.result is not None
+        gives = self.op.result((x.dtype, kind))[-1]
+        if not np.can_cast(gives, x.dtype, "same_kind"):
+            raise TypeError(
+                f"{self.op.name}.at: cannot cast the result from {gives.name} to {x.dtype.name} "
+                "with casting rule 'same_kind'"
+            )
+        self._check_closed(x.dtype)
+        if type(values) is not ndarray:
+            dtype = x.dtype
+            values = record(lambda: apply.full((), values, dtype, device))
+        _fold_into(self.op, x, indices, converted(values, x.dtype, copy=False))
+
+    def at_each(self, a: Any, indices: Any, /) -> None:
+        """Apply the function to the elements at indices, again for each of equal indices.
+
+        Raises
+        ------
+        IndexError
+            If an index is out of bounds.
+        """
+        x = ours(f"{self.op.name}.at", a)
+        check_writeable(x)
+        self._check_closed(x.dtype)
+        _fold_into(self.op, x, indices, None)
+
+    # --- how ----------------------------------------------------------------------------------
+
+    def _dtype(self, dtype: DType) -> DType:
+        """What prefixes of elements of a dtype are."""
+        if self.op in (ops.add, ops.multiply):
+            return dtypes.accumulator(dtype)
+        assert self.op.result is not None
+        return self.op.result((dtype, dtype))[-1]
+
+    def _check_closed(self, dtype: DType) -> None:
+        assert self.op.result is not None
+        if set(self.op.result((dtype,) * self.op.arity)) != {dtype}:
+            raise TypeError(f"{self.op.name}.at: the function of {dtype.name} gives another dtype")
+
+    def _operand(self, x: ndarray, dtype: Any) -> ndarray:
+        """The elements in the dtype that they are folded in: float32 for half dtypes."""
+        wanted = self._dtype(x.dtype) if dtype is None else dtypes.canonical(dtype)
+        return converted(x, dtypes.computed(wanted), copy=False)
+
+    def _prefixes(self, x: ndarray, axis: int) -> ndarray:
+        assert self.op.result is not None
+        if self.op in ASSOCIATIVE and self.op.result((x.dtype, x.dtype)) == (x.dtype,) * 3:
+            attrs = (self.op, axis)
+            return record(
+                lambda n: apply.library(ops.scan, (n,), n.shape, n.dtype, attrs), x, scalar=False
+            )
+        rows = moveaxis(x, axis, 0)
+        found: list[ndarray] = []
+        for row in (rows[i, ...] for i in range(x.shape[axis])):
+            found.append(row if not found else self.function(found[-1], row))
+        return copied(moveaxis(stack(found), 0, axis), "C") if found else copied(x, "C")
+
+    def _in_order(
+        self, x: ndarray, axis: Any, dtype: Any, keepdims: bool, initial: Any, where: Any
+    ) -> ndarray:
+        """A fold that no reduction does: the last of the prefixes along one axis."""
+        name, axes = self.op.name, shapes.normal_axes(axis, x.ndim)
+        if len(axes) > 1 and self.op not in ASSOCIATIVE:
+            raise ValueError(f"{name}.reduce: the order matters, so one axis may be given")
+        wanted = self._dtype(x.dtype) if dtype is None else dtypes.canonical(dtype)
+        x = self._operand(x, dtype)
+        start = _IDENTITY.get(self.op) if initial is None else initial
+        mask = mask_of(name, where, x.device.name)
+        if mask is not None:
+            if start is None:
+                raise ValueError(f"{name}.reduce: where needs an initial value")
+            x = record(_masked, mask, x, start)
+        kept = [a for a in range(x.ndim) if a not in axes]
+        count = shapes.size(tuple(x.shape[a] for a in axes))
+        rows = reshaped(x.transpose(*axes, *kept), (count, *(x.shape[a] for a in kept)))
+        if not count and start is None:
+            raise ValueError(f"{name}.reduce: nothing to fold, and no initial value")
+        if initial is not None or not count:
+            first = record(partial(_first, value=start), rows, scalar=False)
+            rows = concat([first, rows], axis=0)
+        result = self._prefixes(rows, 0)[-1]
+        result = reshaped(converted(result, wanted), shapes.reduced(x.shape, axes, keepdims))
+        return copied(result, scalar=not result.ndim)
+
+
+def _masked(mask: Node, node: Node, start: Any) -> Node:
+    """The elements, with the initial value where a mask is false."""
+    shown = apply.broadcast_to(mask, node.shape)
+    return apply.cast(apply.elementwise(ops.where, shown, node, start), node.dtype)
+
+
+def _first(rows: Node, value: Any) -> Node:
+    return apply.full((1, *rows.shape[1:]), value, rows.dtype, rows.device)
+
+
+def _fold_into(op: Op, x: ndarray, key: Any, values: ndarray | None) -> None:
+    """Write `x[key] = op(x[key], values)` one element after the other."""
+    unit.settle()
+    device = x.device
+    with device.lock, device.use():
+        given = None if values is None else library.native(values, device)
+        fresh = copied(x, "C")
+        memory = library.native(fresh, device)
+        fold = partial(device.library().fold_at, op, memory, indexing._host_key(key), given)
+        evaluation.with_room(device, fold)
+        indexing.assign(x, Ellipsis, fresh)
+
+
+__all__ = ["ASSOCIATIVE", "Binary", "Unary", "attach"]
