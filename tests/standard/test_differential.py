@@ -170,8 +170,10 @@ def compare(face, name, got, want, operands):
     eps = float(np.finfo(want.dtype).eps) if want.dtype.kind in "fc" else 0
     with np.errstate(all="ignore"):
         size = np.max(np.abs(want), initial=0, where=np.isfinite(want))
-    elementwise = name in ops.TABLE and not face
-    scale = 1 if elementwise else 1 + size
+    complex_ = want.dtype.kind == "c"
+    if complex_ and name == "pow":  # exp(b log(a)) magnifies the rounding of the exponent
+        eps *= 32
+    scale = 1 if name in ops.TABLE and not face and not complex_ else 1 + size
     np.testing.assert_allclose(got, want, rtol=32 * eps, atol=64 * eps * scale)
 
 
