@@ -209,10 +209,11 @@ def _table() -> dict[Any, Call]:
         found[getattr(math, name)] = _of_math(op)
     for function, op in _TO_INTEGER.items():
         found[function] = _to_integer(op)
+    found[elementwise.round] = found[elementwise.rint] = _of(ops.round_)
     for function in vars(elementwise).values():
-        if isinstance(function, FunctionType) and function.__module__ == PACKAGE:
-            found.setdefault(function, _of(ops.TABLE[function.__name__]))
-    found[elementwise.round] = _of(ops.round_)
+        ours = isinstance(function, FunctionType) and function.__module__ == PACKAGE
+        if ours and function not in found:
+            found[function] = _of(ops.TABLE[function.__name__])
     for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "neg", "lt", "gt"):
         found[getattr(operator, name)] = _operator(name)
     return found
