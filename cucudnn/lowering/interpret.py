@@ -6,8 +6,6 @@ rest comes from `elementary`, which where there is a compiler is a compiled kern
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
 from itertools import product
 from typing import Any
 
@@ -16,14 +14,12 @@ import numpy as np
 from ..graph import dtypes, ops
 from ..graph.dtypes import DType
 from ..graph.ops import Op
-from . import threads
 from .kernel import Kernel, Reduction, Value
 
 Array = np.ndarray[Any, Any]
 Elementary = Callable[[Op, DType, Sequence[Any]], Array]
 
 BLOCK = 65536  # elements; the arrays of a block stay in the cache
-BLOCKS_A_THREAD = 8  # below it a thread is not worth its start
 CHUNK, LANES = 1024, 128  # the tree: see `fold`
 
 
@@ -37,14 +33,12 @@ def run(
 ) -> None:
     """Run a kernel. Arrays are strided views that have the space as their shape; an output that
     is written once for each kept index has the kept axes alone."""
-    if kernel.reductions:
-        with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"):
+        if kernel.reductions:
             _reduce(kernel, extents, arguments, outputs, scalars, elementary)
-        return
-
-    def work(blocks: Iterator[tuple[slice, ...]]) -> None:
+            return
         scratch = _Scratch(kernel)
-        for block in blocks:
+        for block in _blocks(extents, BLOCK):
             lines = _Lines(kernel, block, arguments, scalars, elementary, scratch)
             for output, array in zip(kernel.outputs, outputs, strict=True):
                 lines.targets.setdefault(output.value, _at(array, block))
@@ -53,29 +47,6 @@ def run(
                 value, target = lines.values[output.value], _at(array, block)
                 if value is not target:
                     np.copyto(target, value, casting="unsafe")
-
-    _by_threads(work, list(_blocks(extents, BLOCK)))
-
-
-def _by_threads(
-    work: Callable[[Iterator[tuple[slice, ...]]], None], blocks: list[tuple[slice, ...]]
-) -> None:
-    """Let threads claim blocks, one after the other: NumPy's loops let go of Python's lock."""
-    count = min(threads.get_num_threads(), len(blocks) // BLOCKS_A_THREAD)
-    claimed = iter(blocks)
-
-    def quietly() -> None:
-        with np.errstate(all="ignore"):
-            work(claimed)
-
-    if count < 2:
-        quietly()
-        return
-    with ThreadPoolExecutor(count - 1) as pool:  # its end waits for all
-        others = [pool.submit(copy_context().run, quietly) for _ in range(count - 1)]
-        quietly()
-    for other in others:
-        other.result()
 
 
 def _at(array: Array, block: tuple[slice, ...]) -> Array:

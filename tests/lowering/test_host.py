@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import threading
-import time
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +13,7 @@ import pytest
 
 import cucudnn as xp
 from cucudnn.lowering import compile as cache
-from cucudnn.lowering import interpret, toolchain
+from cucudnn.lowering import toolchain
 
 needs_compiler = pytest.mark.skipif(
     toolchain.host_toolchain() is None, reason="there is no C++ compiler"
@@ -78,9 +76,6 @@ print(cache.info().compiles)
 def test_without_a_compiler_results_are_the_same() -> None:
     code = """
 import hashlib, warnings
-import threading
-import time
-
 import numpy as np
 warnings.simplefilter("ignore")
 import cucudnn as xp
@@ -133,43 +128,3 @@ def test_shapes(shape: tuple[int, ...], mode: str) -> None:
         assert np.array_equal(xp.asnumpy(y * 2 - y), x * 2 - x)
         if shape:
             assert np.array_equal(xp.asnumpy(y.T + 1), x.T + 1)
-
-
-@pytest.mark.parametrize("count", [1, 2, 5])
-def test_the_interpreter_gives_blocks_to_threads(count: int, monkeypatch: Any) -> None:
-    monkeypatch.setattr(interpret.threads, "get_num_threads", lambda: count)
-    seen: set[int] = set()
-    line = interpret.line
-
-    def noted(*arguments: Any) -> Any:
-        seen.add(threading.get_ident())
-        time.sleep(0.001)  # so that each thread has its turn
-        return line(*arguments)
-
-    monkeypatch.setattr(interpret, "line", noted)
-    a = np.arange(3_000_000, dtype=np.float32).reshape(3, -1)
-    with xp.config(compile="never", device="cpu"):
-        x = xp.asarray(a)
-        got = xp.asnumpy((x * 1.5 + 0.25) * x - x[:, ::-1])
-    np.testing.assert_array_equal(got, (a * 1.5 + 0.25) * a - a[:, ::-1])
-    assert len(seen) <= count
-    assert (len(seen) > 1) == (count > 1)
-
-
-def test_what_a_thread_of_the_interpreter_raises_is_raised(monkeypatch: Any) -> None:
-    monkeypatch.setattr(interpret.threads, "get_num_threads", lambda: 2)
-    caller, line = threading.get_ident(), interpret.line
-
-    def broken(*arguments: Any) -> Any:
-        if threading.get_ident() != caller:
-            raise MemoryError("in a thread")
-        time.sleep(0.01)
-        return line(*arguments)
-
-    with monkeypatch.context() as patch, xp.config(compile="never", device="cpu"):
-        patch.setattr(interpret, "line", broken)
-        x = xp.asarray(np.ones(2_000_000)) * 2
-        with pytest.raises(MemoryError, match="in a thread"):
-            xp.flush(x)
-        patch.undo()
-        assert float(x.max()) == 2
