@@ -19,7 +19,7 @@ from .kernel import Kernel, Reduction, Value
 Array = np.ndarray[Any, Any]
 Elementary = Callable[[Op, DType, Sequence[Any]], Array]
 
-BLOCK = 65536  # elements; the arrays of a block stay in the cache
+BLOCK = 1 << 18  # elements; the arrays of a block stay in the cache
 CHUNK, LANES = 1024, 128  # the tree: see `fold`
 
 
