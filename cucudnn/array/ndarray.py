@@ -832,10 +832,11 @@ def _other_dtype(node: Node, offset: int, g: Any) -> Node:
     size = node.dtype.itemsize
     if part_of_complex(node.dtype, g):
         part = offset % size
-        whole = apply.reinterpret(node, offset - part, g.shape, g.strides)
+        once = tuple(n if s else min(n, 1) for n, s in zip(g.shape, g.strides, strict=True))
+        whole = apply.reinterpret(node, offset - part, once, g.strides)
         shown = apply.elementwise(ops.imag if part else ops.real, whole)
         shown.shared = node.shared
-        return shown
+        return apply.broadcast_to(shown, g.shape)  # what is broadcast stays so
     device = devices.get(node.device)
     evaluation.evaluate([node])
     dtype = dtypes.canonical(g.dtype)
@@ -847,7 +848,12 @@ def plain(x: Any) -> Any:
     lock of a device may be taken while recording."""
     if type(x) is not ndarray or x._geometry is None or not shows_other_bytes(x):
         return x
-    return from_host(x._host(), x._storage.node.device, scalar=x._scalar)
+    g, device = x._geometry, x._storage.node.device
+    once = tuple(slice(0, 1 if s == 0 else None) for s in g.strides)  # what is broadcast stays so
+    read = from_host(view(x, g[(*once, ...)])._host(), device, scalar=x._scalar)
+    if read.shape == g.shape:
+        return read
+    return view(read, np.broadcast_to(geometry(read), g.shape))
 
 
 def shows_other_bytes(x: ndarray) -> bool:

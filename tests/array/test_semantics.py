@@ -485,3 +485,24 @@ def test_out_arguments_write(device):
     assert a.tolist() == [1, 2, 3]
     assert np.multiply(x, 2, out=a) is a
     assert a.tolist() == [0, 2, 4]
+
+
+def test_broadcast_bytes_are_laid_out_as_numpys(device):
+    """A view of other bytes is read at once; what is broadcast of it stays so."""
+    a = np.arange(9, dtype=np.int64)
+    x = xp.asarray(a)
+    want = np.broadcast_to(a.view(np.int32), (2, 18)) + 1
+    got = xp.broadcast_to(x.view(np.int32), (2, 18)) + 1
+    assert got.strides == want.strides
+    check(got, want)
+    empty = xp.broadcast_to(x[:0].view(np.int32), (2, 0)) + 1
+    assert empty.shape == (2, 0)
+
+
+def test_broadcast_parts_of_complex_numbers_are_laid_out_as_numpys(device):
+    a = np.arange(3, dtype=np.complex128)
+    part = xp.broadcast_to(xp.asarray(a), (2, 3)).real
+    want = np.broadcast_to(a, (2, 3)).real
+    for got, expected in ((part.astype("int64"), want.astype("int64")), (part + 1, want + 1)):
+        assert got.strides == expected.strides
+        check(got, expected)
