@@ -267,12 +267,13 @@ def nan_to_num(
         What takes their places: 0, and the largest and the smallest number of the dtype.
     """
     x = as_array(x)
-    result = copied(x, "K", scalar=x._scalar)
     if x.dtype.kind == "c":
         result = copied(x, "K")
         for part, source in ((result.real, x.real), (result.imag, x.imag)):
             part[...] = nan_to_num(source, True, nan, posinf, neginf)
-    elif x.dtype.kind not in "biu":
+    elif x.dtype.kind in "biu":
+        result = copied(x, "K", scalar=x._scalar)
+    else:
         info = finfo(x.dtype)
         result = where(isnan(x), nan, x)
         result = where(equal(x, float("inf")), info.max if posinf is None else posinf, result)

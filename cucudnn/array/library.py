@@ -11,7 +11,6 @@ from functools import partial
 from typing import Any
 
 from ..errors import DeviceError
-from ..graph.node import base_of
 from ..lowering import evaluate as evaluation
 from ..lowering.device import Device
 from . import unit
@@ -22,8 +21,7 @@ def native(x: ndarray, device: Device) -> Any:
     """The evaluated elements as an array of the device's library: for reading, at once."""
     node = node_of(x)
     evaluation.evaluate([node])
-    base = base_of(node)
-    return device.view(base.data, node, node.attrs[0] if base is not node else 0)
+    return evaluation.native(node, device)
 
 
 def call(name: str, *operands: ndarray, **options: Any) -> tuple[ndarray, ...]:

@@ -8,13 +8,12 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache, partial
 from types import CodeType, FrameType, ModuleType
 from typing import TYPE_CHECKING, Any, SupportsIndex
-from weakref import ref
 
 import numpy as np
 
 from ..graph import dtypes, ops, shapes
 from ..graph.dtypes import DType
-from ..graph.node import Node, Storage, base_of, pending_closure, store, tick
+from ..graph.node import Node, Storage, base_of, pending_closure, store
 from ..graph.ops import Op
 from ..graph.shapes import Shape, Strides
 from ..lowering import device as devices
@@ -407,8 +406,6 @@ class ndarray:  # noqa: N801 - NumPy's name
         initial: Any = None, where: Any = True,
     ) -> ndarray:  # fmt: skip
         """Sum over axes."""
-        if out is None and initial is None and where is True:
-            return reduction(ops.sum_, self, axis, keepdims, dtype)
         from .options import reduced
 
         return reduced(ops.sum_, self, axis, keepdims, dtype, out, initial, where)
@@ -879,12 +876,7 @@ def wrap(node: Node, scalar: bool | None = None) -> ndarray:
     result._scalar = not node.shape if scalar is None else scalar
     node.line = user_line()
     if not unit.state.tracing:
-        book = logs[node.device]
-        book.recorded += 1
-        entries = book.entries
-        entries.append((tick(), ref(storage)))
-        if len(entries) > book.prune_at:
-            book.prune()
+        logs[node.device].add(storage)
     return result
 
 

@@ -39,8 +39,6 @@ def sum(  # noqa: A001 - the standard's name
     error is at most (n-1) ε Σ|x| up to 32, 14 ε Σ|x| up to 1,024, and
     (14 + ⌈log2⌈n/1024⌉⌉) ε Σ|x| above.
     """
-    if out is None and initial is None and where is True:
-        return reduction(ops.sum_, as_array(x), axis, keepdims, dtype)
     return reduced(ops.sum_, as_array(x), axis, keepdims, dtype, out, initial, where)
 
 
@@ -49,8 +47,6 @@ def prod(  # noqa: D103
     initial: Any = None, where: Any = True,
 ) -> ndarray:  # fmt: skip
     """Product of the elements; an empty product is 1."""
-    if out is None and initial is None and where is True:
-        return reduction(ops.prod, as_array(x), axis, keepdims, dtype)
     return reduced(ops.prod, as_array(x), axis, keepdims, dtype, out, initial, where)
 
 
@@ -59,8 +55,6 @@ def max(  # noqa: A001
     where: Any = True,
 ) -> ndarray:  # fmt: skip
     """Largest element; NaN if there is one."""
-    if out is None and initial is None and where is True:
-        return reduction(ops.max_, as_array(x), axis, keepdims)
     return reduced(ops.max_, as_array(x), axis, keepdims, None, out, initial, where)
 
 
@@ -69,8 +63,6 @@ def min(  # noqa: A001
     where: Any = True,
 ) -> ndarray:  # fmt: skip
     """Smallest element; NaN if there is one."""
-    if out is None and initial is None and where is True:
-        return reduction(ops.min_, as_array(x), axis, keepdims)
     return reduced(ops.min_, as_array(x), axis, keepdims, None, out, initial, where)
 
 

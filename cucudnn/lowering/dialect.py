@@ -52,7 +52,7 @@ class Layout:
 
 def scalar_words(dtype: DType) -> int:
     """Words that a scalar argument takes."""
-    return 2 if dtype == dtypes.complex128 else 1
+    return struct.calcsize("<" + scalar_format(dtype)) // 8
 
 
 class Packing:
@@ -73,10 +73,12 @@ class Packing:
         self._numbers: list[Any] = list(launch.extents)
         self._addresses: list[tuple[int, int, int]] = []  # operand, position, offset
         in_memory = [a.memory for a in kernel.arguments] + [True] * len(kernel.outputs)
-        operands = zip(launch.strides, launch.offsets, in_memory, strict=True)
-        for k, (strides, offset, real) in enumerate(operands):
+        layout = Layout.of(kernel)
+        at = layout.argument + layout.output
+        operands = zip(launch.strides, launch.offsets, in_memory, at, strict=True)
+        for k, (strides, offset, real, position) in enumerate(operands):
             if real:
-                self._addresses.append((k, len(self._numbers), offset))
+                self._addresses.append((k, position, offset))
             # the index itself has no memory: its "address" is where it starts
             self._numbers += [offset // dtypes.int64.itemsize, *strides]
         scalars = "".join(scalar_format(d) for d in kernel.scalars)

@@ -240,7 +240,7 @@ def _run_write(
 def _run_library(step: LibraryStep, order: list[Node], device: Device) -> None:
     node = order[step.outputs[0]]
     statistics.calls += 1
-    operands = [_array(order[i], device) for i in step.operands]
+    operands = [native(order[i], device) for i in step.operands]
     buffer = device.allocate(node.nbytes)
     call = getattr(device.library(), step.row.call)
     call(node, device.view(buffer, node), *operands)
@@ -252,7 +252,8 @@ def _run_empty(step: Step, order: list[Node], device: Device) -> None:
     store(node, device.allocate(node.nbytes))
 
 
-def _array(node: Node, device: Device) -> Any:
+def native(node: Node, device: Device) -> Any:
+    """An evaluated node, a view too, as an array of the device's library."""
     base = base_of(node)
     return device.view(base.data, node, node.attrs[0] if base is not node else 0)
 

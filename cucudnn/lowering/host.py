@@ -54,8 +54,12 @@ class HostProgram(Program):
             return False
         if mode == "always" or self.kernel.has_users_code:
             return True  # NumPy could not run a user's function anyway
-        work = shapes.size(launch.extents) * max(1, self.kernel.work)
+        work = self.work(launch)
         return work >= AT_ONCE or self.done + work >= WORTH_A_COMPILE
+
+    def work(self, launch: Launch) -> int:
+        """What a launch does, in additions."""
+        return shapes.size(launch.extents) * max(1, self.kernel.work)
 
     def loaded(self) -> bool:
         """True if there is machine code, in this process or in the disk cache."""
@@ -87,7 +91,7 @@ class HostCall(Call):
         kernel = program.kernel
         self.program: HostProgram = program
         self.launch = launch
-        self.work = shapes.size(launch.extents) * max(1, kernel.work)
+        self.work = program.work(launch)
         self.parts = 1  # of each row
         self.span = 0  # elements of a part
         count = shapes.size(launch.extents)
@@ -308,7 +312,7 @@ class HostDevice(Device):
         for call in calls:
             program = call.program
             assert isinstance(program, HostProgram)
-            if not program.function and not program.loaded() and program.wants_compile(call.launch):
+            if not program.loaded() and program.wants_compile(call.launch):
                 missing[program] = None
         host = toolchain.host_toolchain() if missing else None
         if host is not None:
