@@ -37,6 +37,12 @@ from numpy import (
 )
 
 from . import array, fft, linalg, nn, random
+from .array.choosing import (
+    choose,
+    ravel_multi_index,
+    select,
+    unravel_index,
+)
 from .array.creation import (
     arange,
     asarray,
@@ -114,6 +120,7 @@ from .array.elementwise import (
     exp,
     exp2,
     expm1,
+    fix,
     floor,
     floor_divide,
     fmax,
@@ -262,6 +269,7 @@ from .array.set import (
 )
 from .array.sorting import (
     argsort,
+    lexsort,
     sort,
 )
 from .array.stacking import (
@@ -318,6 +326,7 @@ from .array.utility import (
     asnumpy,
     device,
     diff,
+    ediff1d,
     flush,
     may_share_memory,
     ndim,
@@ -394,6 +403,7 @@ __all__ = [
     "cbrt",
     "cdouble",
     "ceil",
+    "choose",
     "clip",
     "column_stack",
     "complex128",
@@ -427,6 +437,7 @@ __all__ = [
     "dstack",
     "dtype",
     "e",
+    "ediff1d",
     "empty",
     "empty_like",
     "equal",
@@ -441,6 +452,7 @@ __all__ = [
     "fft",
     "fill_diagonal",
     "finfo",
+    "fix",
     "flatnonzero",
     "flip",
     "fliplr",
@@ -496,6 +508,7 @@ __all__ = [
     "left_shift",
     "less",
     "less_equal",
+    "lexsort",
     "linalg",
     "linspace",
     "log",
@@ -554,6 +567,7 @@ __all__ = [
     "r_",
     "random",
     "ravel",
+    "ravel_multi_index",
     "real",
     "reciprocal",
     "reduce",
@@ -570,6 +584,7 @@ __all__ = [
     "s_",
     "scan",
     "searchsorted",
+    "select",
     "set_printoptions",
     "seterr",
     "shape",
@@ -615,6 +630,7 @@ __all__ = [
     "unique_counts",
     "unique_inverse",
     "unique_values",
+    "unravel_index",
     "unsignedinteger",
     "unstack",
     "var",

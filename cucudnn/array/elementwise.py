@@ -129,7 +129,7 @@ sqrt = unary(ops.sqrt)
 square = unary(ops.square)
 tan = unary(ops.tan)
 tanh = unary(ops.tanh)
-trunc = unary(ops.trunc)
+trunc = fix = unary(ops.trunc)
 
 add = binary_function(ops.add)
 atan2 = binary_function(ops.atan2)
@@ -308,7 +308,7 @@ __all__ = [
     "arctan", "arctan2", "arctanh", "asin", "asinh", "atan", "atan2", "atanh", "bitwise_and",
     "bitwise_invert", "bitwise_left_shift", "bitwise_or", "bitwise_right_shift", "bitwise_xor",
     "cbrt", "ceil", "clip", "conj", "conjugate", "copysign", "cos", "cosh", "divide", "equal",
-    "exp", "exp2", "expm1", "floor", "floor_divide", "fmax", "fmin", "fmod", "greater",
+    "exp", "exp2", "expm1", "fix", "floor", "floor_divide", "fmax", "fmin", "fmod", "greater",
     "greater_equal", "hypot", "imag", "invert", "isfinite", "isinf", "isnan", "left_shift",
     "less", "less_equal", "log", "log10", "log1p", "log2", "logaddexp", "logical_and",
     "logical_not", "logical_or", "logical_xor", "maximum", "minimum", "mod", "multiply",

@@ -587,9 +587,9 @@ class ndarray:  # noqa: N801 - NumPy's name
 
     def choose(self, choices: Any, out: Any = None, mode: str = "raise") -> ndarray:
         """Elements of several arrays: these elements say of which."""
-        from .numpy_surface import surface
+        from .choosing import choose
 
-        return surface("", "choose")(self, choices, out, mode)  # type: ignore[no-any-return]
+        return choose(self, choices, out, mode)
 
     def compress(self, condition: Any, axis: int | None = None, out: Any = None) -> ndarray:
         """The slices along an axis where a condition is true."""

@@ -16,6 +16,8 @@ def fft(node: Node, out: Any, x: Any) -> None:
     if name == "irfftn":
         points[-1] = extents[-1] // 2 + 1
     x = _fitted(x, points, axes)
+    if x.data.ptr % 16:  # cuFFT reads pairs of real numbers as one complex number
+        x = x.copy()
     out[...] = getattr(cupy.fft, name)(x, s=extents, axes=axes, norm=norm)
 
 
