@@ -267,7 +267,7 @@ def test_ufuncs_of_other_libraries(device: str) -> None:
     a = np.arange(1, 5.0)
     x = xp.asarray(a, device=device)
     if device != "cpu":
-        with pytest.raises(NotImplementedError, match="dawsn runs on the host"):
+        with pytest.raises(NotImplementedError, match="dawsn: CuPy has no function"):
             special.dawsn(x)
         return
     for result in (special.dawsn(x), special.dawsn(x[0]), special.agm(2.0, x)):
