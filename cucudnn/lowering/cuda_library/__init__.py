@@ -7,7 +7,7 @@ return arrays.
 from .accumulation import accumulate
 from .convolution import conv2d
 from .fourier import fft
-from .indexing import gather, nonzero, outside, repeat, scatter, take
+from .indexing import nonzero, repeat, scatter
 from .linear_algebra import (
     cholesky,
     det,
@@ -41,12 +41,10 @@ __all__ = [
     "eigvalsh",
     "fft",
     "fold_at",
-    "gather",
     "inv",
     "matmul",
     "matmul_half",
     "nonzero",
-    "outside",
     "qr",
     "reduceat",
     "repeat",
@@ -58,6 +56,5 @@ __all__ = [
     "sort",
     "svd",
     "svdvals",
-    "take",
     "unique",
 ]

@@ -7,7 +7,7 @@ return arrays.
 from .accumulation import accumulate
 from .convolution import conv2d
 from .fourier import fft
-from .indexing import gather, nonzero, outside, repeat, scatter, take
+from .indexing import gather, nonzero, repeat, scatter, take
 from .linear_algebra import (
     cholesky,
     det,
@@ -46,7 +46,6 @@ __all__ = [
     "matmul",
     "matmul_half",
     "nonzero",
-    "outside",
     "qr",
     "reduceat",
     "repeat",
