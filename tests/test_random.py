@@ -161,7 +161,7 @@ def test_errors(rng):
         rng.integers(3, dtype=np.float32)
     with pytest.raises(TypeError, match="integer bounds"):
         rng.integers(2.5)
-    with pytest.raises(ValueError, match="scale < 0"):
+    with pytest.raises(ValueError, match="normal: scale must not be negative, got -1"):
         rng.normal(0, -1)
     with pytest.raises(TypeError, match="float32 or float64"):
         rng.random(3, np.int8)
