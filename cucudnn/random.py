@@ -1,4 +1,4 @@
-"""Random numbers: counter-based, lazy, the same on every device.
+"""Random numbers by counters. Where a formula gives them they are lazy and the same on all devices.
 
 `default_rng(seed)` makes a generator. The functions are the methods of one generator of the module,
 which `seed` starts anew. Without a seed it starts from the operating system's entropy.
