@@ -23,6 +23,7 @@ from .linear_algebra import (
     svdvals,
 )
 from .products import matmul, matmul_half
+from .random import sample
 from .scan import scan
 from .sets import bincount, unique
 from .sorting import argsort, searchsorted, sort
@@ -49,6 +50,7 @@ __all__ = [
     "qr",
     "reduceat",
     "repeat",
+    "sample",
     "scan",
     "scatter",
     "searchsorted",
