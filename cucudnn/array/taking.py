@@ -11,12 +11,12 @@ from ..graph import ops, shapes
 from ..graph.node import Node
 from . import apply, bounds
 from .index_arrays import ROW, forward, total
-from .ndarray import as_array, ndarray, operand, record, reshaped
+from .ndarray import as_array, ndarray, record, reshaped
 
 
 def _indices(name: str, given: Any, n: int, axis: int, device: str) -> ndarray:
     """Indices into an axis as int64, counted from its beginning."""
-    i = as_array(operand(given, device), device)
+    i = bounds.index_array(given, device)
     if i.dtype.kind not in "iub":
         raise TypeError(f"{name}: expected integer indices, got {i.dtype.name}")
     return bounds.within(f"{name}: ", i, n, axis)
