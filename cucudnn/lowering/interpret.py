@@ -14,7 +14,7 @@ import numpy as np
 from ..graph import dtypes, ops
 from ..graph.dtypes import DType
 from ..graph.ops import Op
-from .kernel import Kernel, Reduction, Value
+from .kernel import Kernel, Reduction, Value, stages
 
 Array = np.ndarray[Any, Any]
 Elementary = Callable[[Op, DType, Sequence[Any]], Array]
@@ -34,6 +34,9 @@ def run(
     """Run a kernel. Arrays are strided views that have the space as their shape; an output that
     is written once for each kept index has the kept axes alone."""
     with np.errstate(all="ignore"):
+        if kernel.resident:
+            _resident(kernel, extents, arguments, outputs, scalars, elementary)
+            return
         if kernel.reductions:
             _reduce(kernel, extents, arguments, outputs, scalars, elementary)
             return
@@ -267,13 +270,57 @@ def _reduce(
                 result = _cast(_pairwise(r, whole, elementary), r.result)
                 tail.values[i] = result.reshape(result.shape + (1,) * len(reduced))
         tail.run(kernel.head + kernel.tail)
-        for output, array in zip(kernel.outputs, outputs, strict=True):
-            if not output.inner:
-                target = _at(array, rows)
-                value = np.asarray(tail.values[output.value])
-                if value.ndim:
-                    value = value.reshape(target.shape)
-                np.copyto(target, value, casting="unsafe")
+        _write_once(kernel, rows, tail, outputs)
+
+
+def _resident(
+    kernel: Kernel,
+    extents: tuple[int, ...],
+    arguments: Sequence[Array],
+    outputs: Sequence[Array],
+    scalars: Sequence[Any],
+    elementary: Elementary,
+) -> None:
+    """Whole rows, stage by stage."""
+    kept, reduced = extents[: kernel.kept], extents[kernel.kept :]
+    n = int(np.prod(reduced, dtype=np.int64))
+    whole = tuple(slice(0, m) for m in reduced)
+    found = stages(kernel)
+    for rows in _blocks(kept, max(1, BLOCK // n)):
+        lines = _Lines(kernel, rows + whole, arguments, scalars, elementary)
+        shape = tuple(s.stop - s.start for s in rows + whole)
+        once = _Lines(kernel, rows + (slice(0, 1),) * len(reduced), arguments, scalars, elementary)
+        once.run(kernel.head)
+        for stage in found:
+            lines.values.update(once.values)
+            lines.run(stage.lines)
+            for k in stage.outputs:
+                output = kernel.outputs[k]
+                target = _at(outputs[k], rows + whole)
+                np.copyto(target, lines.values[output.value], casting="unsafe")
+            for i, value in enumerate(kernel.values):
+                if value.kind == "reduction" and value.number in stage.reductions:
+                    r = kernel.reductions[value.number]
+                    given = np.broadcast_to(lines.values[r.operand], shape)
+                    flat = given.reshape(*shape[: kernel.kept], n)
+                    part = _chunks(r, flat, n, elementary)
+                    result = _cast(_pairwise(r, part, elementary), r.result)
+                    once.values[i] = result.reshape(result.shape + (1,) * len(reduced))
+            once.run(stage.after)
+        _write_once(kernel, rows, once, outputs)
+
+
+def _write_once(
+    kernel: Kernel, rows: tuple[slice, ...], lines: _Lines, outputs: Sequence[Array]
+) -> None:
+    """The outputs that have one element for a row."""
+    for output, array in zip(kernel.outputs, outputs, strict=True):
+        if not output.inner:
+            target = _at(array, rows)
+            value = np.asarray(lines.values[output.value])
+            if value.ndim:
+                value = value.reshape(target.shape)
+            np.copyto(target, value, casting="unsafe")
 
 
 def _pieces(kernel: Kernel, reduced: tuple[int, ...], n: int) -> Iterator[tuple[slice, ...]]:

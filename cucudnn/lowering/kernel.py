@@ -16,9 +16,10 @@ from ..graph.ops import Kind, Op
 from ..graph.shapes import Place, Shape
 from .group import Group, operand_places
 
-CHUNK = 1024  # of the reduction tree
+CHUNK, LANES = 1024, 128  # of the reduction tree
 FEW = 2048  # rows or blocks of columns: about as many blocks as a large GPU runs at once
 SHORT = 32  # reduced extents up to here are combined in order
+RESIDENT = 16 * CHUNK  # reduced extents up to here stay where they are until a row is done with
 WIDE = 2**31 - 2**20  # elements from which on indices have 64 bits; the last tile may run over
 
 
@@ -79,6 +80,10 @@ class Kernel:
     narrow: bool = False  # a column kernel of so few columns that a thread takes all of a row's
     long: bool = False  # more than 1,024 reduced elements
     few: bool = False  # few kept indices: a row's chunks are shared out
+    resident: bool = False  # elements of a row need reductions over it: it is read once
+    rounds: int = 8  # of a resident row: how often 128 lanes take to a chunk, a power of two
+    huge: bool = False  # of a resident row: more than 8 chunks
+    fours: bool = False  # of a resident row: a multiple of 4 elements, read by fours
     wide: bool = False  # 64-bit indices
     vector: int = 1  # elements a thread reads at once, where everything is aligned
 
@@ -88,7 +93,9 @@ class Kernel:
 
     @property
     def template(self) -> str:
-        """map, row or column."""
+        """map, row, column or resident."""
+        if self.resident:
+            return "resident"
         return "map" if not self.reductions else "column" if self.column else "row"
 
     @property
@@ -108,6 +115,81 @@ class Kernel:
         lines = [self.values[i].op for i in self.body]
         tree = 4 * len(self.reductions)  # what a step of the tree costs NumPy
         return sum(op.work for op in lines if op is not None) + tree
+
+
+class Stage(NamedTuple):
+    """What a resident kernel does between two rounds of reductions."""
+
+    lines: tuple[int, ...]  # values of each element that are computed
+    loaded: tuple[int, ...]  # values of each element that an earlier stage has stored
+    stored: tuple[int, ...]  # values of each element that a later stage loads
+    reductions: tuple[int, ...]
+    outputs: tuple[int, ...]  # written for each element
+    after: tuple[int, ...]  # values of a row that are computed once the reductions are known
+
+
+def levels(kernel: Kernel) -> list[int]:
+    """For each value how many rounds of reductions it needs."""
+    found: list[int] = []
+    for value in kernel.values:
+        if value.kind == "reduction":
+            found.append(found[kernel.reductions[value.number].operand] + 1)
+        else:
+            found.append(max((found[k] for k in value.operands), default=0))
+    return found
+
+
+def stages(kernel: Kernel) -> list[Stage]:
+    """The stages of a resident kernel. A value of each element that two stages need is stored by
+    the first if it costs more than a few additions; else both compute it."""
+    level, inner = levels(kernel), set(kernel.body)
+    targets: list[list[int]] = [[] for _ in range(max(level) + 1)]
+    for r in kernel.reductions:
+        targets[level[r.operand]].append(r.operand)
+    for output in kernel.outputs:
+        if output.inner:
+            targets[level[output.value]].append(output.value)
+
+    def elements(roots: Sequence[int], known: set[int]) -> list[int]:
+        """The values of each element that roots need, and that are not known."""
+        rest, stack = set[int](), [i for i in roots if i in inner and i not in known]
+        while stack:
+            i = stack.pop()
+            if i not in rest:
+                rest.add(i)
+                stack += [k for k in kernel.values[i].operands if k in inner and k not in known]
+        return sorted(rest)
+
+    def work(i: int) -> int:
+        ops_ = [kernel.values[k].op for k in elements([i], set())]
+        return sum(op.work for op in ops_ if op is not None)
+
+    worth: set[int] = set()  # in two stages, and costly
+    seen: set[int] = set()
+    for roots in targets:
+        here = elements(roots, set())
+        worth |= {i for i in here if i in seen and kernel.values[i].kind == "line" and work(i) > 4}
+        seen |= set(here)
+    result, known = [], set[int]()
+    for number, roots in enumerate(targets):
+        lines = elements(roots, known)
+        loaded = {k for i in lines for k in kernel.values[i].operands if k in known}
+        loaded |= {i for i in roots if i in known}
+        stored = {i for i in lines if i in worth}
+        known |= stored
+        result.append(
+            Stage(
+                tuple(lines),
+                tuple(sorted(loaded)),
+                tuple(sorted(stored)),
+                tuple(k for k, r in enumerate(kernel.reductions) if level[r.operand] == number),
+                tuple(k for k, o in enumerate(kernel.outputs)
+                      if o.inner and level[o.value] == number),
+                tuple(i for i in kernel.tail if level[i] == number + 1),
+            )
+        )  # fmt: skip
+    needed = {i for stage in result for i in stage.loaded}
+    return [s._replace(stored=tuple(i for i in s.stored if i in needed)) for s in result]
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,7 +329,9 @@ def build(group: Group, device: str) -> Bound:
     )
     head, body, tail = _levels(builder, outputs)
     n = shapes.size(reduced)
+    resident = bool(builder.reductions) and any(builder.post[i] for i in body)
     column = bool(builder.reductions) and _is_column(arguments, strides, len(kept))
+    column = column and not resident
     vector = _vector(builder, launch, itemsizes, outputs, len(kept) if column else 0) if cuda else 1
     columns = _columns(kept, vector) if cuda and column and n > SHORT else 1
     narrow = columns == vector == (kept[-1] if kept else 0) and columns > 1
@@ -267,7 +351,11 @@ def build(group: Group, device: str) -> Bound:
         columns=columns,
         narrow=narrow,
         long=cuda and bool(builder.reductions) and n > CHUNK,
-        few=bool(builder.reductions) and n > CHUNK and _is_few(kept, columns),
+        few=bool(builder.reductions) and n > CHUNK and not resident and _is_few(kept, columns),
+        resident=resident,
+        rounds=min(8, 1 << (-(-n // LANES) - 1).bit_length()) if cuda and resident else 8,
+        huge=cuda and resident and n > 8 * CHUNK,
+        fours=cuda and resident and vector == 4 and len(reduced) == 1 and n % 4 == 0,
         wide=cuda and _is_wide(launch),
         vector=vector,
     )
@@ -324,14 +412,12 @@ def _levels(
     values, inner, post = builder.values, builder.inner, builder.post
     if not builder.reductions:
         return (), _closure(values, [o.value for o in outputs]), ()
-    body = _closure(values, [r.operand for r in builder.reductions])
-    body += _closure(values, [o.value for o in outputs if o.inner])
-    tail = _closure(values, [o.value for o in outputs if not o.inner])
-    every = sorted({*body, *tail})
+    roots = [r.operand for r in builder.reductions] + [o.value for o in outputs]
+    every = _closure(values, roots)
     return (
         tuple(i for i in every if not inner[i] and not post[i]),
         tuple(i for i in every if inner[i]),
-        tuple(i for i in tail if post[i]),
+        tuple(i for i in every if post[i] and not inner[i]),
     )
 
 

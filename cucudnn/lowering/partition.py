@@ -22,7 +22,7 @@ from heapq import heappop, heappush
 from ..graph import ops
 from ..graph.node import Node
 from ..graph.ops import Kind
-from ..graph.shapes import Place, Shape
+from ..graph.shapes import Place, Shape, size
 from . import predicates
 from .group import (
     NOWHERE,
@@ -36,7 +36,7 @@ from .group import (
     through_view,
     whole,
 )
-from .predicates import Walk, cheap_to_repeat, objection, weigh
+from .predicates import NOTHING, Walk, cheap_to_repeat, objection, stays, weigh
 
 
 def need(walk: Walk, group: Group, node: Node, place: Place) -> None:
@@ -169,9 +169,54 @@ def _merge(walk: Walk, a: Group, b: Group) -> None:
             groups.append(a)
 
 
+def rows_of(walk: Walk, node: Node) -> Shape:
+    """The extents that a value of rows has reduced: it is made of reductions over rows, and of
+    nothing that has more elements. () for every other value."""
+    found: set[Shape] = set()
+    stack, seen = [node], {node}
+    while stack:
+        top = stack.pop()
+        if top.op.kind is Kind.REDUCTION and top.data is None:
+            if top.size != node.size:
+                return ()
+            found.add(reduced_extents(top))
+            continue
+        if top.data is not None or top.op.kind not in (Kind.ELEMENTWISE, Kind.VIEW):
+            continue
+        for child in top.inputs or ():
+            if child.size > node.size:
+                return ()
+            if child not in seen and walk.weights.get(child, NOTHING).reduces:
+                seen.add(child)
+                stack.append(child)
+    return found.pop() if len(found) == 1 else ()
+
+
+def take_by_rows(walk: Walk, group: Group, node: Node) -> None:
+    """Let a map that needs a value of its rows be a group of rows, if they can stay where they are:
+    so that the reductions which the value is made of can join it."""
+    places = group.loads[node]
+    if group.reduced or not group.is_kernel or group.written is not None or len(places) != 1:
+        return
+    if not walk.weights[node].reduces:
+        return
+    strides = places[0].strides
+    across = [a for a, s in enumerate(strides) if s == 0]
+    along = [a for a, s in enumerate(strides) if s]
+    row = tuple(group.kept[a] for a in across)
+    if not row or size(group.kept) != node.size * size(row) or row != rows_of(walk, node):
+        return
+    last = across == list(range(len(along), len(strides)))  # else neighbours are of several rows
+    if last and stays(group, row):
+        group.kept, group.reduced = group.kept[: len(along)], row
+
+
 def settle(walk: Walk, node: Node) -> None:
     """Decide where a pending node is computed."""
     merge_readers(walk, node)
+    for group in walk.readers.get(node, ()):
+        if node in group.loads:
+            take_by_rows(walk, group, node)
     readers = [g for g in walk.readers.get(node, ()) if node in g.loads]
     stays = node in walk.asked or node in walk.in_memory or not readers
     willing = [g for g in readers if objection(walk, g, node) is None]

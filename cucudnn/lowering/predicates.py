@@ -12,7 +12,8 @@ from typing import NamedTuple
 from ..graph import ops, shapes
 from ..graph.node import Node
 from ..graph.ops import Kind
-from ..graph.shapes import Place
+from ..graph.shapes import Place, Shape
+from . import kernel
 from .group import (
     NOWHERE,
     Group,
@@ -27,6 +28,8 @@ from .group import (
 
 MAX_OPERATIONS = 200  # lines; compile time grows faster than the text
 MAX_ARGUMENTS = 64
+RESIDENT = kernel.RESIDENT  # elements of a row that stays where it is between reductions over it
+MAX_RESIDENT = 4  # arrays of which rows stay
 CHEAP_WORK = 24  # an element's work, in additions, that may be said twice
 BROADCAST_WORK = 8
 CHEAP_LEAVES = 4
@@ -38,6 +41,9 @@ class Weight(NamedTuple):
     work: int
     leaves: frozenset[Node] | None  # None: more than the limit
     reduces: bool
+
+
+NOTHING = Weight(0, frozenset(), False)
 
 
 @dataclass(eq=False)
@@ -117,8 +123,25 @@ def row_differs(walk: Walk, group: Group, node: Node) -> bool:
 
 
 def goes_back(walk: Walk, group: Group, node: Node) -> bool:
-    """A reduction's result is needed again across the axes that it reduced."""
-    return node.op.kind is Kind.REDUCTION and bool(group.reduced) and _feeds_body(group, node)
+    """A reduction's result is needed again across the axes that it reduced, and its rows cannot
+    stay where they are meanwhile."""
+    if node.op.kind is not Kind.REDUCTION or not group.reduced or stays(group, group.reduced):
+        return False
+    return _feeds_body(group, node)
+
+
+def stays(group: Group, row: Shape) -> bool:
+    """Whether rows of the given extents, the last axes of the space, can stay in registers, or on
+    the CPU in the cache: they are short enough, and lie side by side."""
+    if shapes.size(row) > RESIDENT or group.written is not None:
+        return False
+    inner = sum(any(p.strides[-len(row) :]) for places in group.loads.values() for p in places)
+    return inner <= MAX_RESIDENT and all(
+        abs(p.strides[-1]) in (0, node.dtype.itemsize)
+        for node, places in group.loads.items()
+        for p in places
+        if any(p.strides[-len(row) :])
+    )
 
 
 def _feeds_body(group: Group, node: Node) -> bool:

@@ -14,6 +14,7 @@ from ..graph import shapes
 from . import dialect, scalar
 from .cuda_columns import column_text
 from .cuda_map import map_text
+from .cuda_resident import resident_text
 from .cuda_rows import row_text, steps_of_several
 from .cuda_text import CHUNK, MAX_PARTS, THREADS, UNROLL, WARPS, decode
 from .dialect import Layout, Writer
@@ -63,7 +64,7 @@ def render(kernel: Kernel) -> str:
     if kernel.narrow:
         steps_of_several(w, kernel)
     with w.block(
-        f'extern "C" __global__ void __launch_bounds__({THREADS})\n'
+        f'extern "C" __global__ void __launch_bounds__({(1 + kernel.huge) * THREADS})\n'
         "kernel(const __grid_constant__ xp_words words)"
     ):
         w("const long long* const w = words.w;")
@@ -80,7 +81,7 @@ def render(kernel: Kernel) -> str:
     return f"{comment}\n{prelude}\n{opening}{reductions}{users}\n{text}"
 
 
-_TEMPLATES = {"map": map_text, "row": row_text, "column": column_text}
+_TEMPLATES = {"map": map_text, "row": row_text, "column": column_text, "resident": resident_text}
 
 
 def _word_count(kernel: Kernel) -> int:
@@ -102,6 +103,8 @@ def grid(kernel: Kernel, launch: Launch) -> Grid:
     n = count // kept
     if kernel.short:
         return Grid(_ceil(kept, THREADS), THREADS)
+    if kernel.resident and kernel.long:
+        return Grid(kept, 32 * _ceil(n, CHUNK))
     if kernel.narrow:
         kept //= kernel.columns
     if not kernel.column or kernel.narrow:

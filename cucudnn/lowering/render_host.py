@@ -13,7 +13,7 @@ from importlib.resources import files
 from ..graph import dtypes, ops
 from . import dialect, scalar
 from .dialect import Layout, Writer, name, offset_text
-from .kernel import Kernel, Reduction
+from .kernel import RESIDENT, Kernel, Reduction, Stage, stages
 
 COLUMNS = 128  # as XP_COLUMNS
 _OPENING = """\
@@ -39,6 +39,8 @@ def render(kernel: Kernel) -> str:
         w(*dialect.step_text(k, reduction), "")
     if kernel.template == "map":
         _map(w, kernel)
+    elif kernel.resident:
+        _resident(w, kernel)
     else:
         (_column if kernel.column else _row)(w, kernel)
         if kernel.few:
@@ -227,8 +229,12 @@ def _take(kernel: Kernel, k: int, r: Reduction) -> str:
     return f"tree{k}.push(xp_fold<R{k}>(buffer{k}, m{', ' + identity if identity else ''}));"
 
 
-def _fill(w: Writer, kernel: Kernel) -> None:
-    """The values of elements [at, at + m) of a row."""
+def _fill(w: Writer, kernel: Kernel, stage: Stage | None = None) -> None:
+    """The values of elements [at, at + m) of a row: all, or those of a stage."""
+    if stage is None:
+        every = tuple(range(len(kernel.reductions)))
+        inner = tuple(k for k, o in enumerate(kernel.outputs) if o.inner)
+        stage = Stage(kernel.body, (), (), every, inner, ())
     reduced = range(kernel.kept, kernel.rank)
     last = kernel.rank - 1
     several = len(reduced) > 1
@@ -251,18 +257,23 @@ def _fill(w: Writer, kernel: Kernel) -> None:
             w(f"const int64_t left = n{last} - i{last};")
             w("const int64_t run = left < m - filled ? left : m - filled;")
         _pointers(w, kernel, "k", "x_", reduced)
-        for k, output in enumerate(kernel.outputs):
-            if output.inner:
-                w(f"const auto z{k} = y{k} + ({offset_text(f'b{k}', output.classes, reduced)});")
+        for k in stage.outputs:
+            offset = offset_text(f"b{k}", kernel.outputs[k].classes, reduced)
+            w(f"const auto z{k} = y{k} + ({offset});")
         w("#pragma GCC ivdep")
         with w.block("for (int64_t j = 0; j < run; ++j)"):
-            _values(w, kernel, kernel.body, "x_", last, "j")
-            for k, r in enumerate(kernel.reductions):
-                w(f"buffer{k}[filled + j] = {name(kernel, r.operand)};")
-            for k, output in enumerate(kernel.outputs):
-                if output.inner:
-                    target = _element(f"z{k}", f"b{k}", output.classes, last, "j")
-                    w(f"{target} = {dialect.stored(output.dtype, name(kernel, output.value))};")
+            for i in stage.loaded:
+                c_type = dtypes.value_type(kernel.values[i].dtype)
+                w(f"const {c_type} {name(kernel, i)} = kept{i}[at + filled + j];")
+            _values(w, kernel, stage.lines, "x_", last, "j")
+            for i in stage.stored:
+                w(f"kept{i}[at + filled + j] = {name(kernel, i)};")
+            for k in stage.reductions:
+                w(f"buffer{k}[filled + j] = {name(kernel, kernel.reductions[k].operand)};")
+            for k in stage.outputs:
+                output = kernel.outputs[k]
+                target = _element(f"z{k}", f"b{k}", output.classes, last, "j")
+                w(f"{target} = {dialect.stored(output.dtype, name(kernel, output.value))};")
         if several:
             w("filled += run;", f"i{last} = 0;")
             _advance(w, range(kernel.kept, last))
@@ -277,6 +288,45 @@ def _tail(w: Writer, kernel: Kernel, totals: list[str]) -> None:
     for k, output in enumerate(kernel.outputs):
         if not output.inner:
             w(f"y{k}[0] = {dialect.stored(output.dtype, name(kernel, output.value))};")
+
+
+def _resident(w: Writer, kernel: Kernel) -> None:
+    """Rows that are gone through once for each stage. What a later stage needs again, and what is
+    costly, is kept beside the row."""
+    kept = range(kernel.kept)
+    found = stages(kernel)
+    size = 32 if kernel.short else 1024
+    with w.block("XP_EXPORT void kernel(const int64_t* w, int64_t begin, int64_t end)"):
+        _decode(w, kernel)
+        _shares(w, kernel)
+        for k, r in enumerate(kernel.reductions):
+            w(f"alignas(64) {dtypes.value_type(r.dtype)} buffer{k}[{size}];")
+        for stage in found:
+            for i in stage.stored:
+                c_type = dtypes.value_type(kernel.values[i].dtype)
+                w(f"alignas(64) {c_type} kept{i}[{32 if kernel.short else RESIDENT}];")
+        with w.block("for (int64_t unit = begin; unit < end; ++unit)"):
+            if kernel.kept:
+                _coordinates(w, kept, "unit")
+            _pointers(w, kernel, "p", "k", kept)
+            _outputs(w, kernel, kept)
+            _values(w, kernel, kernel.head, "k", -1, "0")
+            for stage in found:
+                for k in stage.reductions:
+                    w(f"{_tree(k, kernel.reductions[k])} tree{k};")
+                with w.block(f"for (int64_t at = 0; at < n; at += {size})"):
+                    w(f"const int64_t m = n - at < {size} ? n - at : {size};")
+                    _fill(w, kernel, stage)
+                    for k in stage.reductions:
+                        w(_take(kernel, k, kernel.reductions[k]))
+                for k in stage.reductions:
+                    r = kernel.reductions[k]
+                    c_type = dtypes.value_type(r.result)
+                    w(f"const {c_type} r{k} = {dialect.result_text(r, f'tree{k}.total()')};")
+                _values(w, kernel, stage.after, "k", -1, "0")
+            for k, output in enumerate(kernel.outputs):
+                if not output.inner:
+                    w(f"y{k}[0] = {dialect.stored(output.dtype, name(kernel, output.value))};")
 
 
 def _column(w: Writer, kernel: Kernel) -> None:

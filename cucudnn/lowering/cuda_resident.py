@@ -1,0 +1,211 @@
+"""The resident template of CUDA: a row is read once, and stays in registers from one reduction over
+it to the next. A warp has a chunk of 1,024 elements, so a row has a warp or a block.
+
+The reductions are those of the row template, in the same order.
+"""
+
+from __future__ import annotations
+
+from ..graph import dtypes
+from . import dialect
+from .cuda_text import (
+    CHUNK,
+    THREADS,
+    WARPS,
+    combined_type,
+    coordinates,
+    element_text,
+    kept_pointers,
+    lines,
+    store,
+    tree_value,
+)
+from .dialect import Writer, name, offset_text
+from .kernel import Kernel, Stage, stages
+
+MAX_WARPS = 2 * WARPS  # of a block
+
+
+def resident_text(w: Writer, kernel: Kernel) -> None:
+    if kernel.short:
+        _by_threads(w, kernel)
+        return
+    kept = range(kernel.kept)
+    found = stages(kernel)
+    w("const int thread = threadIdx.x & 31, warp = threadIdx.x >> 5;")
+    if kernel.long:
+        w("const idx unit = blockIdx.x;", f"const idx at = (idx)warp * {CHUNK};")
+        w(f"const int m = (int)(n - at < {CHUNK} ? n - at : {CHUNK});")
+        w("const int warps = blockDim.x / 32;")
+        for k, r in enumerate(kernel.reductions):
+            w(f"__shared__ xp_storage<{combined_type(kernel, r)}, {MAX_WARPS}> shared{k};")
+    else:
+        total = " * ".join(f"n{a}" for a in kept) or "1"
+        w(f"const idx unit = (idx)blockIdx.x * {WARPS} + warp;", f"if (unit >= {total}) return;")
+        w("const idx at = 0; const int m = (int)n;")
+    w("const int present = m > 128 ? 128 : m;")
+    coordinates(w, kept, "unit")
+    kept_pointers(w, kernel, kept)
+    lines(w, kernel, kernel.head, "k", range(0))
+    loads = _loads(kernel)
+    for k in loads:
+        w(f"xp_vector<{dtypes.storage_type(kernel.arguments[k].dtype)}, 4> g{k}[{kernel.rounds}];")
+    if loads:
+        _read(w, kernel, loads)
+    for stage in found:
+        for i in stage.stored:
+            w(f"{dtypes.value_type(kernel.values[i].dtype)} a{i}[{kernel.rounds * 4}];")
+    for stage in found:
+        _stage(w, kernel, stage, loads)
+    if all(o.inner for o in kernel.outputs):
+        return
+    with w.block("if (threadIdx.x == 0)" if kernel.long else "if (thread == 0)"):
+        _once(w, kernel)
+
+
+def _once(w: Writer, kernel: Kernel) -> None:
+    """What is written once for a row."""
+    for k, output in enumerate(kernel.outputs):
+        if not output.inner:
+            store(w, kernel, k, f"y{k}[0]")
+
+
+def _loads(kernel: Kernel) -> list[int]:
+    """The arguments whose elements lie side by side along the row."""
+    last = kernel.rank - 1
+    numbers = [kernel.values[i].number for i in kernel.body if kernel.values[i].kind == "argument"]
+    return [
+        k
+        for k in dict.fromkeys(numbers)
+        if kernel.vector >= 4
+        and kernel.reduced == 1
+        and kernel.arguments[k].memory
+        and kernel.arguments[k].classes[last] == "1"
+    ]
+
+
+def _read(w: Writer, kernel: Kernel, loads: list[int]) -> None:
+    w("#pragma unroll")
+    with w.block(f"for (int j = 0; j < {kernel.rounds}; ++j)"):
+        w("const int e = j * 128 + thread * 4;")
+        for k in loads:
+            c_type = dtypes.storage_type(kernel.arguments[k].dtype)
+            end = "e" if kernel.fours else "e + 3"
+            w(f"if ({end} < m) g{k}[j] = *(const xp_vector<{c_type}, 4>*)(k{k} + at + e);")
+            if not kernel.fours:
+                w(f"else for (int c = 0; c < 4; ++c) if (e + c < m) "
+                  f"g{k}[j].v[c] = k{k}[at + e + c];")  # fmt: skip
+
+
+def _stage(w: Writer, kernel: Kernel, stage: Stage, loads: list[int]) -> None:
+    """Go through the row, then combine what its elements give."""
+    reduced = range(kernel.kept, kernel.rank)
+    for k in stage.reductions:
+        w(f"{combined_type(kernel, kernel.reductions[k])} lane{k}[4];")
+    w("#pragma unroll")
+    with w.block(f"for (int j = 0; j < {kernel.rounds}; ++j)"):
+        w("const int e = j * 128 + thread * 4;")
+        if kernel.fours:
+            w("if (e >= m) continue;")
+        vectors = [k for k in stage.outputs if _is_vector(kernel, k)]
+        for k in vectors:
+            w(f"xp_vector<{dtypes.storage_type(kernel.outputs[k].dtype)}, 4> h{k};")
+        w("#pragma unroll")
+        with w.block("for (int c = 0; c < 4; ++c)"):
+            if not kernel.fours:
+                w("if (e + c >= m) continue;")
+            w("const idx r = at + e + c;")
+            coordinates(w, reduced, "r")
+            _element(w, kernel, stage, loads, reduced)
+            for k in stage.outputs:
+                if k in vectors:
+                    store(w, kernel, k, f"h{k}.v[c]")
+                else:
+                    offset = offset_text(f"b{k}", kernel.outputs[k].classes, reduced)
+                    store(w, kernel, k, f"y{k}[{offset}]")
+            for k in stage.reductions:
+                value = tree_value(kernel, k, "r")
+                w(f"lane{k}[c] = j == 0 ? {value} : R{k}::step(lane{k}[c], {value});")
+        for k in vectors:
+            c_type = dtypes.storage_type(kernel.outputs[k].dtype)
+            whole = "" if kernel.fours else "if (e + 3 < m) "
+            w(f"{whole}*(xp_vector<{c_type}, 4>*)(y{k} + at + e) = h{k};")
+            if not kernel.fours:
+                w(f"else for (int c = 0; c < 4; ++c) if (e + c < m) y{k}[at + e + c] = h{k}.v[c];")
+    for k in stage.reductions:
+        _combine(w, kernel, k)
+    lines(w, kernel, stage.after, "k", range(0))
+
+
+def _is_vector(kernel: Kernel, k: int) -> bool:
+    output = kernel.outputs[k]
+    return kernel.vector >= 4 and kernel.reduced == 1 and output.classes[kernel.rank - 1] == "1"
+
+
+def _element(w: Writer, kernel: Kernel, stage: Stage, loads: list[int], reduced: range) -> None:
+    """The values of an element."""
+    for i in stage.loaded:
+        c_type = dtypes.value_type(kernel.values[i].dtype)
+        w(f"const {c_type} {name(kernel, i)} = a{i}[j * 4 + c];")
+
+    def argument(i: int) -> str:
+        value = kernel.values[i]
+        if value.number in loads:
+            return dialect.load(value, f"g{value.number}[j].v[c]")
+        return element_text(kernel, i, "k", reduced)
+
+    dialect.assign(w, kernel, stage.lines, argument)
+    for i in stage.stored:
+        w(f"a{i}[j * 4 + c] = {name(kernel, i)};")
+
+
+def _combine(w: Writer, kernel: Kernel, k: int) -> None:
+    """A reduction's result, in every thread of the row."""
+    r = kernel.reductions[k]
+    c_type = combined_type(kernel, r)
+    w(f"{c_type} total{k} = xp_fold_warp<R{k}>(lane{k}, thread, present);")
+    if kernel.long:
+        w(f"if (thread == 0) shared{k}.v()[warp] = total{k};")
+        w(f"xp_fold_shared<R{k}>(shared{k}.v(), warps, threadIdx.x);")
+        w(f"total{k} = shared{k}.v()[0];")
+    else:
+        w(f"total{k} = xp_shuffle(total{k}, 0);")
+    w(f"const {dtypes.value_type(r.result)} r{k} = {dialect.result_text(r, f'total{k}')};")
+
+
+def _by_threads(w: Writer, kernel: Kernel) -> None:
+    """Rows of at most 32 elements: a thread goes through its row once for each stage."""
+    kept, reduced = range(kernel.kept), range(kernel.kept, kernel.rank)
+    total = " * ".join(f"n{a}" for a in kept) or "1"
+    w(f"const idx unit = (idx)blockIdx.x * {THREADS} + threadIdx.x;")
+    w(f"if (unit >= {total}) return;")
+    coordinates(w, kept, "unit")
+    kept_pointers(w, kernel, kept)
+    lines(w, kernel, kernel.head, "k", range(0))
+    found = stages(kernel)
+    for stage in found:
+        for i in stage.stored:
+            w(f"{dtypes.value_type(kernel.values[i].dtype)} a{i}[32];")
+    for stage in found:
+        for k in stage.reductions:
+            w(f"{dialect.tree_type(kernel.reductions[k])} total{k};")
+        with w.block("for (int r = 0; r < (int)n; ++r)"):
+            coordinates(w, reduced, "r")
+            for i in stage.loaded:
+                c_type = dtypes.value_type(kernel.values[i].dtype)
+                w(f"const {c_type} {name(kernel, i)} = a{i}[r];")
+            lines(w, kernel, stage.lines, "k", reduced)
+            for i in stage.stored:
+                w(f"a{i}[r] = {name(kernel, i)};")
+            for k in stage.outputs:
+                offset = offset_text(f"b{k}", kernel.outputs[k].classes, reduced)
+                store(w, kernel, k, f"y{k}[{offset}]")
+            for k in stage.reductions:
+                value = tree_value(kernel, k, "r")
+                w(f"total{k} = r == 0 ? {value} : R{k}::step(total{k}, {value});")
+        for k in stage.reductions:
+            r = kernel.reductions[k]
+            c_type = dtypes.value_type(r.result)
+            w(f"const {c_type} r{k} = {dialect.result_text(r, f'total{k}')};")
+        lines(w, kernel, stage.after, "k", range(0))
+    _once(w, kernel)
