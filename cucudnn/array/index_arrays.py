@@ -134,7 +134,7 @@ def parse(x: ndarray, key: Any) -> Key:
         axis += _axes_of(entry)
     adjacent = not numbered or numbered[-1] - numbered[0] == len(numbered) - 1
     order = _result_order(*_memory_order(x), tuple(stand_ins))
-    shown = view(x, geometry(x)[tuple(basic)])
+    shown = view(x, geometry(x)[(*basic, ...)])  # an element alone would be read
     return Key(shown, tuple(axes), tuple(arrays), place if adjacent else 0, order, scalar)
 
 
@@ -221,7 +221,7 @@ def gathered(key: Key) -> ndarray:
     IndexError
         If an index is out of bounds; on CUDA when values are read.
     """
-    arrays, shape = checked(key), key.shape
+    shape, arrays = key.shape, checked(key)
 
     def make(node: Node, *indices: Node) -> Node:
         node = forward(node)
@@ -243,12 +243,13 @@ def positions(shape: Shape, key: Any, device: Device) -> ndarray:
         As `gathered`.
     """
     parsed = parse(record(lambda: apply.empty(shape, dtypes.int8, device.name)), key)
-    arrays, steps, start = checked(parsed), parsed.shown.strides, parsed.shown._offset
+    result, arrays = parsed.shape, checked(parsed)
+    steps, start = parsed.shown.strides, parsed.shown._offset
 
     def make(*indices: Node) -> Node:
         position = _position(parsed, steps, indices, device.name)
         position = apply.elementwise(ops.add, position, start)
-        return apply.copy(apply.broadcast_to(position, parsed.shape))
+        return apply.copy(apply.broadcast_to(position, result))
 
     return record(make, *arrays)
 

@@ -42,9 +42,21 @@ template <class R, class T> static inline T xp_fold_lanes(T* lane) {
   return R::step(lane[0], lane[1]);
 }
 
+// A chunk of at most 64 values: as many lanes, each with one value.
+template <class R, class T> static inline T xp_fold_few(T* v, int64_t m, T identity) {
+  for (int64_t l = m; l < 64; ++l) v[l] = identity;
+  for (int64_t l = 0; l < 32; ++l) v[l] = R::step(v[l], v[l + 32]);
+  for (int64_t l = 0; l < 16; ++l) v[l] = R::step(v[l], v[l + 16]);
+  for (int64_t l = 0; l < 8; ++l) v[l] = R::step(v[l], v[l + 8]);
+  for (int64_t l = 0; l < 4; ++l) v[l] = R::step(v[l], v[l + 4]);
+  for (int64_t l = 0; l < 2; ++l) v[l] = R::step(v[l], v[l + 2]);
+  return R::step(v[0], v[1]);
+}
+
 // One chunk of m values side by side, in a buffer that has room for whole rounds: what is missing
 // becomes the identity. The rounds stay a real loop: unrolled loops read depth first.
 template <class R, class T> static inline T xp_fold(T* v, int64_t m, T identity) {
+  if (m <= 64) return xp_fold_few<R>(v, m, identity);
   alignas(64) T lane[XP_LANES];
   const int64_t padded = (m + XP_LANES - 1) / XP_LANES * XP_LANES;
   for (int64_t l = m; l < padded; ++l) v[l] = identity;

@@ -140,6 +140,20 @@ def test_writes_on_the_default_device(case, data):
     np.testing.assert_array_equal(values(x), a)
 
 
+@pytest.mark.parametrize("key", [(1, 2), (slice(None), 1), (..., -1), (), (None, 2, slice(1, 3))])
+def test_positions_of_keys_without_arrays(key):
+    places = index_arrays.positions((3, 4), key, devices.get("cpu"))
+    np.testing.assert_array_equal(values(places), np.arange(12).reshape(3, 4)[key])
+
+
+def test_arrays_that_do_not_broadcast():
+    key = (np.array([0, 1]), np.array([0, 1, 2]))
+    with pytest.raises(IndexError, match="broadcast"):
+        index_arrays.positions((3, 4), key, devices.get("cpu"))
+    with pytest.raises(IndexError, match="broadcast"):
+        xp.zeros((3, 4), device="cpu")[key]
+
+
 # --- fusion ---------------------------------------------------------------------------------------
 
 
