@@ -85,16 +85,20 @@ def _loads(kernel: Kernel) -> list[int]:
 
 
 def _read(w: Writer, kernel: Kernel, loads: list[int]) -> None:
+    """Read the row. Threads beyond its end read its last elements: nothing branches between the
+    computations of a thread, and a loop of a user's function ends on values that are there."""
     w("#pragma unroll")
     with w.block(f"for (int j = 0; j < {kernel.rounds}; ++j)"):
         w("const int e = j * 128 + thread * 4;")
         for k in loads:
             c_type = dtypes.storage_type(kernel.arguments[k].dtype)
-            end = "e" if kernel.fours else "e + 3"
-            w(f"if ({end} < m) g{k}[j] = *(const xp_vector<{c_type}, 4>*)(k{k} + at + e);")
-            if not kernel.fours:
-                w(f"else for (int c = 0; c < 4; ++c) if (e + c < m) "
-                  f"g{k}[j].v[c] = k{k}[at + e + c];")  # fmt: skip
+            if kernel.fours:
+                place = "(e < m ? e : m - 4)"
+                w(f"g{k}[j] = *(const xp_vector<{c_type}, 4>*)(k{k} + at + {place});")
+                continue
+            w(f"if (e + 3 < m) g{k}[j] = *(const xp_vector<{c_type}, 4>*)(k{k} + at + e);")
+            w("else for (int c = 0; c < 4; ++c) "
+              f"g{k}[j].v[c] = k{k}[at + (e + c < m ? e + c : m - 1)];")  # fmt: skip
 
 
 def _stage(w: Writer, kernel: Kernel, stage: Stage, loads: list[int]) -> None:
@@ -105,16 +109,13 @@ def _stage(w: Writer, kernel: Kernel, stage: Stage, loads: list[int]) -> None:
     w("#pragma unroll")
     with w.block(f"for (int j = 0; j < {kernel.rounds}; ++j)"):
         w("const int e = j * 128 + thread * 4;")
-        if kernel.fours:
-            w("if (e >= m) continue;")
         vectors = [k for k in stage.outputs if _is_vector(kernel, k)]
         for k in vectors:
             w(f"xp_vector<{dtypes.storage_type(kernel.outputs[k].dtype)}, 4> h{k};")
         w("#pragma unroll")
         with w.block("for (int c = 0; c < 4; ++c)"):
-            if not kernel.fours:
-                w("if (e + c >= m) continue;")
-            w("const idx r = at + e + c;")
+            w(f"const bool there = {'e' if kernel.fours else 'e + c'} < m;")
+            w("const idx r = at + (there ? e + c : m - 1);")
             coordinates(w, reduced, "r")
             _element(w, kernel, stage, loads, reduced)
             for k in stage.outputs:
@@ -122,14 +123,15 @@ def _stage(w: Writer, kernel: Kernel, stage: Stage, loads: list[int]) -> None:
                     store(w, kernel, k, f"h{k}.v[c]")
                 else:
                     offset = offset_text(f"b{k}", kernel.outputs[k].classes, reduced)
-                    store(w, kernel, k, f"y{k}[{offset}]")
+                    store(w, kernel, k, f"if (there) y{k}[{offset}]")
             for k in stage.reductions:
                 value = tree_value(kernel, k, "r")
-                w(f"lane{k}[c] = j == 0 ? {value} : R{k}::step(lane{k}[c], {value});")
+                w(f"const auto next{k} = j == 0 ? {value} : R{k}::step(lane{k}[c], {value});")
+                w(f"if (j == 0 || there) lane{k}[c] = next{k};")
         for k in vectors:
             c_type = dtypes.storage_type(kernel.outputs[k].dtype)
-            whole = "" if kernel.fours else "if (e + 3 < m) "
-            w(f"{whole}*(xp_vector<{c_type}, 4>*)(y{k} + at + e) = h{k};")
+            last = "e" if kernel.fours else "e + 3"
+            w(f"if ({last} < m) *(xp_vector<{c_type}, 4>*)(y{k} + at + e) = h{k};")
             if not kernel.fours:
                 w(f"else for (int c = 0; c < 4; ++c) if (e + c < m) y{k}[at + e + c] = h{k}.v[c];")
     for k in stage.reductions:

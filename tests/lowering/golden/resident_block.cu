@@ -47,20 +47,21 @@ kernel(const __grid_constant__ xp_words words) {
   #pragma unroll
   for (int j = 0; j < 8; ++j) {
     const int e = j * 128 + thread * 4;
-    if (e < m) g0[j] = *(const xp_vector<float, 4>*)(k0 + at + e);
+    g0[j] = *(const xp_vector<float, 4>*)(k0 + at + (e < m ? e : m - 4));
   }
   float lane0[4];
   #pragma unroll
   for (int j = 0; j < 8; ++j) {
     const int e = j * 128 + thread * 4;
-    if (e >= m) continue;
     #pragma unroll
     for (int c = 0; c < 4; ++c) {
-      const idx r = at + e + c;
+      const bool there = e < m;
+      const idx r = at + (there ? e + c : m - 1);
       uidx rest1_2 = (uidx)(r);
       const idx i1 = (idx)rest1_2;
       const float x0 = g0[j].v[c];
-      lane0[c] = j == 0 ? x0 : R0::step(lane0[c], x0);
+      const auto next0 = j == 0 ? x0 : R0::step(lane0[c], x0);
+      if (j == 0 || there) lane0[c] = next0;
     }
   }
   float total0 = xp_fold_warp<R0>(lane0, thread, present);
@@ -73,16 +74,17 @@ kernel(const __grid_constant__ xp_words words) {
   #pragma unroll
   for (int j = 0; j < 8; ++j) {
     const int e = j * 128 + thread * 4;
-    if (e >= m) continue;
     #pragma unroll
     for (int c = 0; c < 4; ++c) {
-      const idx r = at + e + c;
+      const bool there = e < m;
+      const idx r = at + (there ? e + c : m - 1);
       uidx rest1_2 = (uidx)(r);
       const idx i1 = (idx)rest1_2;
       const float x0 = g0[j].v[c];
       const float v4 = xp_subtract(x0, v3);
       const float v5 = xp_multiply(v4, v4);
-      lane1[c] = j == 0 ? v5 : R1::step(lane1[c], v5);
+      const auto next1 = j == 0 ? v5 : R1::step(lane1[c], v5);
+      if (j == 0 || there) lane1[c] = next1;
     }
   }
   float total1 = xp_fold_warp<R1>(lane1, thread, present);
@@ -96,11 +98,11 @@ kernel(const __grid_constant__ xp_words words) {
   #pragma unroll
   for (int j = 0; j < 8; ++j) {
     const int e = j * 128 + thread * 4;
-    if (e >= m) continue;
     xp_vector<float, 4> h0;
     #pragma unroll
     for (int c = 0; c < 4; ++c) {
-      const idx r = at + e + c;
+      const bool there = e < m;
+      const idx r = at + (there ? e + c : m - 1);
       uidx rest1_2 = (uidx)(r);
       const idx i1 = (idx)rest1_2;
       const float x0 = g0[j].v[c];
@@ -108,6 +110,6 @@ kernel(const __grid_constant__ xp_words words) {
       const float v12 = xp_divide(v4, v11);
       h0.v[c] = v12;
     }
-    *(xp_vector<float, 4>*)(y0 + at + e) = h0;
+    if (e < m) *(xp_vector<float, 4>*)(y0 + at + e) = h0;
   }
 }

@@ -51,21 +51,22 @@ kernel(const __grid_constant__ xp_words words) {
   #pragma unroll
   for (int j = 0; j < 8; ++j) {
     const int e = j * 128 + thread * 4;
-    if (e < m) g0[j] = *(const xp_vector<xp_half, 4>*)(k0 + at + e);
+    g0[j] = *(const xp_vector<xp_half, 4>*)(k0 + at + (e < m ? e : m - 4));
   }
   float lane0[4];
   #pragma unroll
   for (int j = 0; j < 8; ++j) {
     const int e = j * 128 + thread * 4;
-    if (e >= m) continue;
     #pragma unroll
     for (int c = 0; c < 4; ++c) {
-      const idx r = at + e + c;
+      const bool there = e < m;
+      const idx r = at + (there ? e + c : m - 1);
       uidx rest1_2 = (uidx)(r);
       const idx i1 = (idx)rest1_2;
       const float x0 = xp_load(g0[j].v[c]);
       const float v1 = xp_cast<float>(x0);
-      lane0[c] = j == 0 ? v1 : R0::step(lane0[c], v1);
+      const auto next0 = j == 0 ? v1 : R0::step(lane0[c], v1);
+      if (j == 0 || there) lane0[c] = next0;
     }
   }
   float total0 = xp_fold_warp<R0>(lane0, thread, present);
@@ -79,17 +80,18 @@ kernel(const __grid_constant__ xp_words words) {
   #pragma unroll
   for (int j = 0; j < 8; ++j) {
     const int e = j * 128 + thread * 4;
-    if (e >= m) continue;
     #pragma unroll
     for (int c = 0; c < 4; ++c) {
-      const idx r = at + e + c;
+      const bool there = e < m;
+      const idx r = at + (there ? e + c : m - 1);
       uidx rest1_2 = (uidx)(r);
       const idx i1 = (idx)rest1_2;
       const float x0 = xp_load(g0[j].v[c]);
       const float v6 = xp_round_half(xp_subtract(x0, v5));
       const float v7 = xp_round_half(xp_multiply(v6, v6));
       const float v8 = xp_cast<float>(v7);
-      lane1[c] = j == 0 ? v8 : R1::step(lane1[c], v8);
+      const auto next1 = j == 0 ? v8 : R1::step(lane1[c], v8);
+      if (j == 0 || there) lane1[c] = next1;
     }
   }
   float total1 = xp_fold_warp<R1>(lane1, thread, present);
@@ -104,11 +106,11 @@ kernel(const __grid_constant__ xp_words words) {
   #pragma unroll
   for (int j = 0; j < 8; ++j) {
     const int e = j * 128 + thread * 4;
-    if (e >= m) continue;
     xp_vector<xp_half, 4> h0;
     #pragma unroll
     for (int c = 0; c < 4; ++c) {
-      const idx r = at + e + c;
+      const bool there = e < m;
+      const idx r = at + (there ? e + c : m - 1);
       uidx rest1_2 = (uidx)(r);
       const idx i1 = (idx)rest1_2;
       const float x0 = xp_load(g0[j].v[c]);
@@ -116,6 +118,6 @@ kernel(const __grid_constant__ xp_words words) {
       const float v16 = xp_round_half(xp_divide(v6, v15));
       h0.v[c] = xp_to_half(v16);
     }
-    *(xp_vector<xp_half, 4>*)(y0 + at + e) = h0;
+    if (e < m) *(xp_vector<xp_half, 4>*)(y0 + at + e) = h0;
   }
 }

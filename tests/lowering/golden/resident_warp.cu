@@ -37,21 +37,22 @@ kernel(const __grid_constant__ xp_words words) {
   #pragma unroll
   for (int j = 0; j < 4; ++j) {
     const int e = j * 128 + thread * 4;
-    if (e < m) g0[j] = *(const xp_vector<float, 4>*)(k0 + at + e);
+    g0[j] = *(const xp_vector<float, 4>*)(k0 + at + (e < m ? e : m - 4));
   }
   float a3[16];
   float lane0[4];
   #pragma unroll
   for (int j = 0; j < 4; ++j) {
     const int e = j * 128 + thread * 4;
-    if (e >= m) continue;
     #pragma unroll
     for (int c = 0; c < 4; ++c) {
-      const idx r = at + e + c;
+      const bool there = e < m;
+      const idx r = at + (there ? e + c : m - 1);
       uidx rest1_2 = (uidx)(r);
       const idx i1 = (idx)rest1_2;
       const float x0 = g0[j].v[c];
-      lane0[c] = j == 0 ? x0 : R0::step(lane0[c], x0);
+      const auto next0 = j == 0 ? x0 : R0::step(lane0[c], x0);
+      if (j == 0 || there) lane0[c] = next0;
     }
   }
   float total0 = xp_fold_warp<R0>(lane0, thread, present);
@@ -61,17 +62,18 @@ kernel(const __grid_constant__ xp_words words) {
   #pragma unroll
   for (int j = 0; j < 4; ++j) {
     const int e = j * 128 + thread * 4;
-    if (e >= m) continue;
     #pragma unroll
     for (int c = 0; c < 4; ++c) {
-      const idx r = at + e + c;
+      const bool there = e < m;
+      const idx r = at + (there ? e + c : m - 1);
       uidx rest1_2 = (uidx)(r);
       const idx i1 = (idx)rest1_2;
       const float x0 = g0[j].v[c];
       const float v2 = xp_subtract(x0, r0);
       const float v3 = xp_exp(v2);
       a3[j * 4 + c] = v3;
-      lane1[c] = j == 0 ? v3 : R1::step(lane1[c], v3);
+      const auto next1 = j == 0 ? v3 : R1::step(lane1[c], v3);
+      if (j == 0 || there) lane1[c] = next1;
     }
   }
   float total1 = xp_fold_warp<R1>(lane1, thread, present);
@@ -80,17 +82,17 @@ kernel(const __grid_constant__ xp_words words) {
   #pragma unroll
   for (int j = 0; j < 4; ++j) {
     const int e = j * 128 + thread * 4;
-    if (e >= m) continue;
     xp_vector<float, 4> h0;
     #pragma unroll
     for (int c = 0; c < 4; ++c) {
-      const idx r = at + e + c;
+      const bool there = e < m;
+      const idx r = at + (there ? e + c : m - 1);
       uidx rest1_2 = (uidx)(r);
       const idx i1 = (idx)rest1_2;
       const float v3 = a3[j * 4 + c];
       const float v5 = xp_divide(v3, r1);
       h0.v[c] = v5;
     }
-    *(xp_vector<float, 4>*)(y0 + at + e) = h0;
+    if (e < m) *(xp_vector<float, 4>*)(y0 + at + e) = h0;
   }
 }
