@@ -6,7 +6,12 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
 from numpy import (
+    False_,
+    True_,
+    base_repr,
+    binary_repr,
     bool_,
+    byte,
     cdouble,
     complexfloating,
     csingle,
@@ -17,26 +22,45 @@ from numpy import (
     floating,
     generic,
     get_printoptions,
+    getbufsize,
     geterr,
+    geterrcall,
     half,
     inexact,
     int_,
+    intc,
     integer,
     intp,
     issubdtype,
     iterable,
+    little_endian,
+    long,
+    longlong,
+    mintypecode,
     number,
     printoptions,
     promote_types,
     set_printoptions,
+    setbufsize,
     seterr,
+    seterrcall,
+    short,
     signedinteger,
     single,
+    typecodes,
+    typename,
+    ubyte,
     uint,
+    uintc,
+    uintp,
+    ulong,
+    ulonglong,
     unsignedinteger,
+    ushort,
 )
 
-from . import array, fft, linalg, nn, random
+from . import array, emath, fft, lib, linalg, nn, random, testing
+from .array.absent import NAMES as _ABSENT
 from .array.creation import (
     arange,
     asarray,
@@ -59,6 +83,7 @@ from .array.data_type import (
     bfloat16,
     bool,
     can_cast,
+    common_type,
     complex64,
     complex128,
     finfo,
@@ -71,6 +96,7 @@ from .array.data_type import (
     int32,
     int64,
     isdtype,
+    min_scalar_type,
     result_type,
     uint8,
     uint16,
@@ -169,6 +195,10 @@ from .array.elementwise import (
     trunc,
     where,
 )
+from .array.files import (
+    load,
+)
+from .array.flat import Flat as flatiter  # noqa: N813 - NumPy's name
 from .array.functional import (
     jit,
     map,
@@ -201,6 +231,11 @@ from .array.inspection import (
 )
 from .array.interchange import (
     from_dlpack,
+)
+from .array.iteration import (
+    broadcast,
+    nditer,
+    nested_iters,
 )
 from .array.linear_algebra import (
     diagonal,
@@ -239,6 +274,9 @@ from .array.ndarray import (
 )
 from .array.numpy_surface import FUNCTIONS as _FUNCTIONS
 from .array.numpy_surface import surface as _surface
+from .array.polynomial import (
+    poly1d,
+)
 from .array.report import (
     explain,
     show_config,
@@ -266,6 +304,7 @@ from .array.sorting import (
 )
 from .array.stacking import (
     array_split,
+    asarray_chkfinite,
     ascontiguousarray,
     asfortranarray,
     atleast_1d,
@@ -284,6 +323,7 @@ from .array.stacking import (
     isfortran,
     isrealobj,
     isscalar,
+    require,
     rollaxis,
     rot90,
     split,
@@ -314,6 +354,12 @@ from .array.taking import (
     take,
     take_along_axis,
 )
+from .array.text import (
+    array_repr,
+    array_str,
+    format_float_positional,
+    format_float_scientific,
+)
 from .array.utility import (
     asnumpy,
     device,
@@ -334,6 +380,8 @@ asanyarray = asarray
 bitwise_not = bitwise_invert
 
 __all__ = [
+    "False_",
+    "True_",
     "__array_api_version__",
     "__array_namespace_info__",
     "abs",
@@ -359,9 +407,12 @@ __all__ = [
     "argwhere",
     "array",
     "array2string",
+    "array_repr",
     "array_split",
+    "array_str",
     "asanyarray",
     "asarray",
+    "asarray_chkfinite",
     "ascontiguousarray",
     "asfortranarray",
     "asin",
@@ -375,7 +426,9 @@ __all__ = [
     "atleast_2d",
     "atleast_3d",
     "average",
+    "base_repr",
     "bfloat16",
+    "binary_repr",
     "bincount",
     "bitwise_and",
     "bitwise_invert",
@@ -386,9 +439,11 @@ __all__ = [
     "bitwise_xor",
     "bool",
     "bool_",
+    "broadcast",
     "broadcast_arrays",
     "broadcast_shapes",
     "broadcast_to",
+    "byte",
     "c_",
     "can_cast",
     "cbrt",
@@ -396,6 +451,7 @@ __all__ = [
     "ceil",
     "clip",
     "column_stack",
+    "common_type",
     "complex128",
     "complex64",
     "complexfloating",
@@ -427,6 +483,7 @@ __all__ = [
     "dstack",
     "dtype",
     "e",
+    "emath",
     "empty",
     "empty_like",
     "equal",
@@ -441,6 +498,7 @@ __all__ = [
     "fft",
     "fill_diagonal",
     "finfo",
+    "flatiter",
     "flatnonzero",
     "flip",
     "fliplr",
@@ -455,12 +513,16 @@ __all__ = [
     "fmax",
     "fmin",
     "fmod",
+    "format_float_positional",
+    "format_float_scientific",
     "from_dlpack",
     "full",
     "full_like",
     "generic",
     "get_printoptions",
+    "getbufsize",
     "geterr",
+    "geterrcall",
     "greater",
     "greater_equal",
     "half",
@@ -478,6 +540,7 @@ __all__ = [
     "int64",
     "int8",
     "int_",
+    "intc",
     "integer",
     "intp",
     "invert",
@@ -496,8 +559,11 @@ __all__ = [
     "left_shift",
     "less",
     "less_equal",
+    "lib",
     "linalg",
     "linspace",
+    "little_endian",
+    "load",
     "log",
     "log10",
     "log1p",
@@ -507,6 +573,8 @@ __all__ = [
     "logical_not",
     "logical_or",
     "logical_xor",
+    "long",
+    "longlong",
     "map",
     "matmul",
     "matrix_transpose",
@@ -518,7 +586,9 @@ __all__ = [
     "meshgrid",
     "mgrid",
     "min",
+    "min_scalar_type",
     "minimum",
+    "mintypecode",
     "mod",
     "moveaxis",
     "multiply",
@@ -528,7 +598,9 @@ __all__ = [
     "ndenumerate",
     "ndim",
     "ndindex",
+    "nditer",
     "negative",
+    "nested_iters",
     "newaxis",
     "nextafter",
     "nn",
@@ -542,6 +614,7 @@ __all__ = [
     "permute_dims",
     "pi",
     "place",
+    "poly1d",
     "positive",
     "pow",
     "power",
@@ -559,6 +632,7 @@ __all__ = [
     "reduce",
     "remainder",
     "repeat",
+    "require",
     "reshape",
     "result_type",
     "right_shift",
@@ -571,9 +645,12 @@ __all__ = [
     "scan",
     "searchsorted",
     "set_printoptions",
+    "setbufsize",
     "seterr",
+    "seterrcall",
     "shape",
     "shares_memory",
+    "short",
     "show_config",
     "sign",
     "signbit",
@@ -598,6 +675,7 @@ __all__ = [
     "tan",
     "tanh",
     "tensordot",
+    "testing",
     "tile",
     "trace",
     "transpose",
@@ -605,11 +683,18 @@ __all__ = [
     "triu",
     "true_divide",
     "trunc",
+    "typecodes",
+    "typename",
+    "ubyte",
     "uint",
     "uint16",
     "uint32",
     "uint64",
     "uint8",
+    "uintc",
+    "uintp",
+    "ulong",
+    "ulonglong",
     "unique",
     "unique_all",
     "unique_counts",
@@ -617,6 +702,7 @@ __all__ = [
     "unique_values",
     "unsignedinteger",
     "unstack",
+    "ushort",
     "var",
     "vecdot",
     "vectorize",
@@ -633,6 +719,8 @@ if not _TYPE_CHECKING:
 
     def __getattr__(name: str) -> _Callable[..., _Any]:
         """The rest of NumPy's functions: evaluated, called in NumPy or CuPy, wrapped."""
+        if name in _ABSENT:
+            raise AttributeError(f"cucudnn has no {name}: {_ABSENT[name]}")
         if name not in _FUNCTIONS:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         function = globals()[name] = _surface("", name)

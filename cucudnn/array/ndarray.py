@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import operator
+import pickle
 import sys
 from collections.abc import Callable, Iterator
 from functools import lru_cache, partial
-from types import CodeType, FrameType, ModuleType
+from types import CodeType, FrameType, GenericAlias, ModuleType
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
@@ -181,6 +182,27 @@ class ndarray:  # noqa: N801 - NumPy's name
         """The bytes of the elements, in row-major order by default."""
         return self._host().tobytes(order)
 
+    @property
+    def data(self) -> memoryview:
+        """The bytes of the elements as they are now, for reading."""
+        return self.__array__().data.toreadonly()
+
+    def tofile(self, fid: Any, sep: str = "", format: str = "%s") -> None:  # noqa: A002
+        """Write the elements to a file in row-major order: as bytes, or as text with `sep`."""
+        self._host().tofile(fid, sep, format)
+
+    def dumps(self) -> bytes:
+        """The pickle of the array."""
+        return pickle.dumps(self)
+
+    def dump(self, file: Any) -> None:
+        """Write the pickle of the array to a file, or to the one of a path."""
+        if hasattr(file, "write"):
+            file.write(self.dumps())
+            return
+        with open(file, "wb") as opened:
+            opened.write(self.dumps())
+
     def _host(self) -> np.ndarray[Any, Any]:
         """The elements as a NumPy array that must not be written or kept."""
         unit.settle()
@@ -327,6 +349,9 @@ class ndarray:  # noqa: N801 - NumPy's name
         host = self._host().copy(order="F" if self.flags.fnc else "C")
         return _unpickle, (host, self._storage.node.device, self._scalar)
 
+    def __class_getitem__(cls, item: Any) -> GenericAlias:
+        return GenericAlias(cls, item)
+
     def __copy__(self) -> ndarray:
         return self.copy()
 
@@ -390,6 +415,41 @@ class ndarray:  # noqa: N801 - NumPy's name
         """A view, of the same bytes as another dtype if one is given."""
         g = geometry(self)
         return view(self, g.view() if dtype is None else g.view(dtypes.canonical(dtype)))
+
+    def getfield(self, dtype: Any, offset: int = 0) -> ndarray:
+        """A view of a part of each element as another dtype: `offset` bytes behind its start."""
+        return view(self, geometry(self).getfield(dtypes.canonical(dtype), offset))
+
+    def setfield(self, val: Any, dtype: Any, offset: int = 0) -> None:
+        """Set a part of each element; see `getfield`."""
+        self.getfield(dtype, offset)[...] = val
+
+    def setflags(
+        self, write: bool | None = None, align: bool | None = None, uic: bool | None = None
+    ) -> None:
+        """Set whether the array can be written. `align` and `uic` are as they are."""
+        if uic:
+            raise ValueError("cannot set WRITEBACKIFCOPY flag to True")
+        if write is not None:
+            self.flags.writeable = write
+
+    def byteswap(self, inplace: bool = False) -> ndarray:
+        """The elements with their bytes in reverse order; of complex ones, those of each part."""
+        from .in_place import byteswap
+
+        return byteswap(self, inplace)
+
+    def resize(self, *new_shape: Any, refcheck: bool = True) -> None:
+        """Change the shape in place: elements are dropped at the end, or zeros put there.
+
+        Raises
+        ------
+        ValueError
+            If the array is a view, or `refcheck` is set and there are views of it.
+        """
+        from .in_place import resize
+
+        resize(self, new_shape[0] if len(new_shape) == 1 else new_shape, refcheck)
 
     def fill(self, value: PyScalar) -> None:
         """Set every element."""
@@ -558,11 +618,13 @@ class ndarray:  # noqa: N801 - NumPy's name
 
         return nonzero(self)
 
-    def take(self, indices: Any, axis: int | None = None) -> ndarray:
+    def take(
+        self, indices: Any, axis: int | None = None, out: Any = None, mode: str = "raise"
+    ) -> ndarray:
         """The elements at indices along an axis."""
         from .taking import take
 
-        return take(self, indices, axis)
+        return take(self, indices, axis, out, mode)
 
     def repeat(self, repeats: Any, axis: int | None = None) -> ndarray:
         """Each element several times."""

@@ -11,7 +11,8 @@ from typing import Any
 from ..graph import dtypes, ops, shapes
 from ..graph.node import Node
 from . import apply, library
-from .ndarray import as_array, converted, ndarray, operand, record, reshaped
+from .ndarray import as_array, binary, converted, ndarray, operand, record, reshaped
+from .options import into
 
 
 def _within(name: str, indices: Any, n: int, device: str) -> ndarray:
@@ -25,7 +26,14 @@ def _within(name: str, indices: Any, n: int, device: str) -> ndarray:
     return i
 
 
-def take(x: Any, indices: Any, /, axis: int | None = None) -> ndarray:
+def take(
+    x: Any,
+    indices: Any,
+    /,
+    axis: int | None = None,
+    out: Any = None,
+    mode: str = "raise",
+) -> ndarray:
     """The elements at indices along an axis.
 
     Parameters
@@ -35,6 +43,10 @@ def take(x: Any, indices: Any, /, axis: int | None = None) -> ndarray:
         Of any shape; negative ones count from the end.
     axis : int, optional
         None: positions among all elements in row-major order.
+    out : ndarray, optional
+        Where the result is written.
+    mode : {'raise', 'wrap', 'clip'}, default 'raise'
+        What becomes of an index that is out of bounds; with 'clip' negative ones are 0.
 
     Returns
     -------
@@ -52,13 +64,25 @@ def take(x: Any, indices: Any, /, axis: int | None = None) -> ndarray:
     along = 0 if axis is None else shapes.normal_axis(axis, x.ndim)
     if axis is None:
         x = reshaped(x, (-1,))
-    places = _within("take", indices, x.shape[along], x.device.name)
+    places = _placed(indices, mode, x.shape[along], x.device.name)
     shape = x.shape[:along] + places.shape + x.shape[along + 1 :]
 
     def make(node: Node, i: Node) -> Node:
         return taken(node, i, shape, along)
 
-    return record(make, x, places)
+    return into("take", record(make, x, places), out)  # type: ignore[no-any-return]
+
+
+def _placed(indices: Any, mode: str, n: int, device: str) -> ndarray:
+    """Indices within the bounds of an axis, by NumPy's three modes."""
+    if mode not in ("raise", "wrap", "clip"):
+        raise ValueError(f"take: expected mode 'raise', 'wrap' or 'clip', got {mode!r}")
+    if mode == "raise" or not n:
+        return _within("take", indices, n, device)
+    wide = converted(as_array(operand(indices, device), device), dtypes.int64, copy=False)
+    if mode == "wrap":
+        return binary(ops.remainder, wide, n)
+    return binary(ops.minimum, binary(ops.maximum, wide, 0), n - 1)
 
 
 def taken(node: Node, indices: Node, shape: shapes.Shape, axis: int) -> Node:
