@@ -196,6 +196,8 @@ from .array.elementwise import (
     where,
 )
 from .array.files import (
+    fromfile,
+    fromstring,
     load,
 )
 from .array.flat import Flat as flatiter  # noqa: N813 - NumPy's name
@@ -516,6 +518,8 @@ __all__ = [
     "format_float_positional",
     "format_float_scientific",
     "from_dlpack",
+    "fromfile",
+    "fromstring",
     "full",
     "full_like",
     "generic",

@@ -11,7 +11,8 @@ _MATRIX = "the class matrix is not supported; use arrays of two dimensions"
 _NUMPY = "it is about NumPy itself, not about arrays; take NumPy's"
 _DEPRECATED = "it is deprecated in NumPy"
 
-_BY_REASON = {
+# What is about types of data that are not here, or no array; nobody would count it as missing.
+_FOREIGN = {
     _DATES: (
         "busday_count", "busday_offset", "busdaycalendar", "datetime64", "datetime_as_string",
         "datetime_data", "is_busday", "isnat", "timedelta64",
@@ -22,10 +23,12 @@ _BY_REASON = {
     _LONG: ("clongdouble", "complex256", "float128", "longdouble"),
     _MATRIX: ("asmatrix", "bmat", "matrix"),
     _NUMPY: (
-        "core", "ctypeslib", "dtypes", "exceptions", "f2py", "get_include", "info", "show_runtime",
-        "test", "typing",
+        "core", "ctypeslib", "dtypes", "exceptions", "f2py", "get_include", "info", "show_config",
+        "show_runtime", "test", "typing",
     ),
     _DEPRECATED: ("row_stack",),
+}  # fmt: skip
+_MISSING = {
     "masked arrays are not supported; use NaNs and nansum, …, or where=": ("ma",),
     "its classes compute on the host; polyval, polyfit, … are here": ("polynomial",),
     "memory is the library's own; asarray reads a numpy.memmap": ("memmap",),
@@ -34,8 +37,9 @@ _BY_REASON = {
         "ScalarType",
     ),
 }  # fmt: skip
-NAMES = {name: reason for reason, names in _BY_REASON.items() for name in names}
-# Attributes of NumPy's class that ours does not have
+FOREIGN = {name: reason for reason, names in _FOREIGN.items() for name in names}
+NAMES = FOREIGN | {name: reason for reason, names in _MISSING.items() for name in names}
+# Attributes of NumPy's class that ours does not have.
 METHODS = {"ctypes": "the memory may not exist yet; use numpy.asarray(x).ctypes"}
 
-__all__ = ["METHODS", "NAMES"]
+__all__ = ["FOREIGN", "METHODS", "NAMES"]

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..graph import dtypes
 from .creation import asarray
 from .ndarray import ndarray
 
@@ -89,4 +90,55 @@ def load(
     return asarray(found, device=device) if isinstance(found, (np.ndarray, ndarray)) else found
 
 
-__all__ = ["Archive", "load"]
+def fromfile(
+    file: Any,
+    dtype: Any = dtypes.float64,
+    count: int = -1,
+    sep: str = "",
+    offset: int = 0,
+    *,
+    device: Any = None,
+) -> ndarray:
+    """The numbers of a file of bytes, or of text with `sep` between them.
+
+    Parameters
+    ----------
+    file : path or file object
+    dtype : dtype, default float64
+    count : int, default -1
+        How many numbers; -1 is all.
+    sep : str
+        Nothing: the file holds the bytes of the elements.
+    offset : int
+        How many bytes are left out at the beginning.
+    device : str or Device, optional
+
+    Raises
+    ------
+    TypeError
+        If the dtype is not supported.
+    """
+    return asarray(np.fromfile(file, dtypes.canonical(dtype), count, sep, offset), device=device)
+
+
+def fromstring(
+    string: str,
+    dtype: Any = dtypes.float64,
+    count: int = -1,
+    *,
+    sep: str,
+    device: Any = None,
+) -> ndarray:
+    """The numbers of a text with `sep` between them.
+
+    Raises
+    ------
+    TypeError
+        If the dtype is not supported.
+    ValueError
+        If `sep` is empty, or the text is no such numbers.
+    """
+    return asarray(np.fromstring(string, dtypes.canonical(dtype), count, sep=sep), device=device)
+
+
+__all__ = ["Archive", "fromfile", "fromstring", "load"]

@@ -45,7 +45,7 @@ FUNCTIONS = (
     "select", "setdiff1d", "setxor1d", "sinc", "sort_complex", "spacing", "trapezoid", "tri",
     "tril_indices", "tril_indices_from", "trim_zeros", "triu_indices", "triu_indices_from",
     "union1d", "unpackbits", "unravel_index", "unwrap", "vander", "vdot", "vecmat",
-    "fromfile", "fromstring", "genfromtxt", "loadtxt", "save", "savetxt", "savez",
+    "genfromtxt", "loadtxt", "save", "savetxt", "savez",
     "savez_compressed",
 )  # fmt: skip
 LINALG = ("cond", "lstsq", "multi_dot", "norm", "tensorinv", "tensorsolve")
