@@ -22,6 +22,7 @@ from .ndarray import (
     ndarray,
     operand,
     record,
+    refusal,
 )
 from .ndarray import unary as record_unary
 from .ufunc import Binary, Unary, attach
@@ -85,8 +86,7 @@ def binary_function(op: Op) -> Binary:
                 x2 = as_array(x2)
         result = binary(op, x1, x2)
         if result is NotImplemented:
-            names = " and ".join(type(x).__name__ for x in (x1, x2))
-            raise TypeError(f"{op.name}: expected arrays or numbers, got {names}")
+            raise refusal(op.name, x1, x2)
         return result
 
     return _described(function, op)  # type: ignore[no-any-return]

@@ -8,7 +8,7 @@ from typing import Any, SupportsIndex
 
 from ..graph import dtypes, ops, shapes
 from .manipulation import moveaxis, permute_dims, stack
-from .ndarray import as_array, binary, converted, ndarray, product, raveled, reshaped
+from .ndarray import as_array, binary, converted, ndarray, product, raveled, refusal, reshaped
 
 Axes = int | tuple[int | Sequence[int], int | Sequence[int]]
 
@@ -25,7 +25,7 @@ def matmul(x1: Any, x2: Any, /) -> ndarray:
         x1 = as_array(x1)
     result = product(x1, x2)
     if result is NotImplemented:
-        raise TypeError("matmul: expected arrays")
+        raise refusal("matmul", x1, x2)
     return result
 
 

@@ -1106,6 +1106,18 @@ def operand(x: Any, device: str) -> Any:
     return foreign_operand(x, device)
 
 
+def refusal(name: str, *operands: Any) -> TypeError:
+    """The error for what is no operand; of an array it names the dtype that is not supported."""
+    for x in operands:
+        if isinstance(x, (np.ndarray, np.generic)):
+            try:
+                dtypes.canonical(x.dtype)
+            except TypeError as error:
+                return TypeError(f"{name}: {error}")
+    types = " and ".join(type(x).__name__ for x in operands)
+    return TypeError(f"{name}: expected arrays or numbers, got {types}")
+
+
 def unary(op: Op, x: Any) -> ndarray:
     """Record an elementwise op of one operand."""
     if type(x) is not ndarray:
