@@ -13,7 +13,9 @@ from ..graph.ops import Op
 from . import elementwise
 from .ndarray import as_array, binary, converted, ndarray, unary
 
-_SINGLE = (dtypes.int8, dtypes.int16, dtypes.bfloat16, dtypes.float32)
+_SINGLE = (
+    dtypes.int8, dtypes.int16, dtypes.uint8, dtypes.uint16, dtypes.bfloat16, dtypes.float32,
+)  # fmt: skip
 
 
 def _complex(x: ndarray) -> ndarray:

@@ -13,7 +13,7 @@ ARRAYS = {
     "text": (np.array(["a", "b"]), "U1 is not supported: text .* encode it as integers"),
     "strings": (
         np.array(["a"] * 2, np.dtypes.StringDType()),
-        "text is not supported; encode it as integers",
+        "text .* encode it as integers",
     ),
     "bytes": (np.array([b"a", b"b"]), "S1 is not supported: bytes .* view them as uint8"),
     "object": (np.array([None, 1]), "object is not supported: .* convert to a numeric dtype"),
