@@ -97,25 +97,27 @@ def atleast_3d(*arys: Any) -> Any:
     return _at_least(np.atleast_3d, arys)
 
 
-def _stacked(arrays: Any, raised: Any, axis: int, dtype: Any) -> ndarray:
-    result = concat([raised(a) for a in arrays], axis=axis)
-    return result if dtype is None else result.astype(dtype, copy=False)
+def _stacked(
+    arrays: Any, raised: Any, axis: int, dtype: Any = None, casting: str = "same_kind"
+) -> ndarray:
+    return concat([raised(a) for a in arrays], axis=axis, dtype=dtype, casting=casting)
 
 
-def vstack(tup: Any, *, dtype: Any = None) -> ndarray:
+def vstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> ndarray:
     """Arrays one below the other; vectors are rows."""
-    return _stacked(tup, atleast_2d, 0, dtype)
+    return _stacked(tup, atleast_2d, 0, dtype, casting)
 
 
-def hstack(tup: Any, *, dtype: Any = None) -> ndarray:
+def hstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> ndarray:
     """Arrays side by side: along the second axis, vectors along their only one."""
     arrays = [atleast_1d(a) for a in tup]
-    return _stacked(arrays, as_array, 0 if arrays and arrays[0].ndim == 1 else 1, dtype)
+    axis = 0 if arrays and arrays[0].ndim == 1 else 1
+    return _stacked(arrays, as_array, axis, dtype, casting)
 
 
 def dstack(tup: Any) -> ndarray:
     """Arrays one behind the other, along the third axis."""
-    return _stacked(tup, atleast_3d, 2, None)
+    return _stacked(tup, atleast_3d, 2)
 
 
 def column_stack(tup: Any) -> ndarray:
@@ -125,7 +127,7 @@ def column_stack(tup: Any) -> ndarray:
         x = as_array(a)
         return reshaped(x, (-1, 1)) if x.ndim < 2 else x
 
-    return _stacked(tup, column, 1, None)
+    return _stacked(tup, column, 1)
 
 
 def diag(v: Any, k: int = 0) -> ndarray:
