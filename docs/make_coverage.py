@@ -7,6 +7,7 @@ The examples are in `tests/standard/numpy_examples.toml`, what the page says of 
 from __future__ import annotations
 
 import ast
+import inspect
 import io
 import pickle
 import tempfile
@@ -189,6 +190,14 @@ we nor CuPy have it. With `config(host_fallback=True)` the elements go through t
 """
 
 
+PARAMETERS = (
+    "These parameters of NumPy's functions are not taken, or have another name: TypeError says so. "
+    "`like` and `subok` are about other classes of arrays and are not listed, nor are the "
+    "parameters of ufuncs and classes."
+)
+UNUSED = ("like", "subok")
+
+
 def wrapped(text: str, indent: str = "") -> list[str]:
     """A paragraph or a list item."""
     return textwrap.wrap(
@@ -250,12 +259,46 @@ def table(section: str) -> Iterator[str]:
     yield ""
 
 
+def parameters() -> Iterator[str]:
+    """What parameters of NumPy's functions ours do not have."""
+    yield "## Parameters"
+    yield ""
+    yield from wrapped(PARAMETERS)
+    yield ""
+    for section, (_, theirs, ours) in SECTIONS.items():
+        for name in names(section):
+            if "." in name or state(section, name) == "absent":
+                continue
+            lacking = lacks(getattr(theirs, name), getattr(ours, name))
+            if lacking:
+                listed = ", ".join(f"`{n}`" for n in lacking)
+                where = "" if section == "numpy" else f"{section}."
+                yield from wrapped(f"* `{where}{name}`: {listed}", "  ")
+
+
+def lacks(theirs: Any, ours: Any) -> list[str]:
+    """The named parameters of a function of NumPy's that ours does not have. The first one, and those
+    that are given by position, may have other names."""
+    if isinstance(theirs, np.ufunc | type):
+        return []
+    try:
+        wanted, known = (inspect.signature(f).parameters for f in (theirs, ours))
+    except (TypeError, ValueError):
+        return []
+    by_place = [p for p in known.values() if p.kind is p.POSITIONAL_ONLY]
+    named = [p for p in wanted.values() if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+    rest = any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in known.values())
+    left = [p.name for p in named[max(len(by_place) - (len(wanted) - len(named)), 1) :]]
+    return [] if rest else [n for n in left if n not in known and n not in UNUSED]
+
+
 def page() -> str:
     """The whole page."""
     version = ".".join(np.__version__.split(".")[:2])
     lines = [HEAD.format(numpy=version), *totals()]
     for section in SECTIONS:
         lines += table(section)
+    lines += parameters()
     return "\n".join(lines).rstrip() + "\n"
 
 

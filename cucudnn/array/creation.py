@@ -331,8 +331,9 @@ def linspace(
         return (found, step) if retstep else found
     found = _line(start, stop, num, endpoint, dtype, device)
     steps = num - 1 if endpoint else num
-    between = (stop - start) / steps if steps > 0 else math.nan
-    return (found, as_array(np.asarray(between)[()])) if retstep else found
+    if not retstep:
+        return found
+    return found, as_array(np.asarray((stop - start) / steps)[()]) if steps > 0 else math.nan
 
 
 def _line(start: Any, stop: Any, num: int, endpoint: bool, dtype: Any, device: Any) -> ndarray:

@@ -198,10 +198,18 @@ def clip(
     /,
     min: Any = None,
     max: Any = None,
-    out: Any = None,  # noqa: A002
+    out: Any = None,
+    *,
+    a_min: Any = None,
+    a_max: Any = None,
 ) -> ndarray:
     """Values limited to an interval, in x's dtype where that holds such limits; NaN where x or a
-    limit is. `out` is where they are written, by the casting rule 'same_kind'."""
+    limit is. `out` is where they are written, by the casting rule 'same_kind'. `a_min` and `a_max`
+    are NumPy's older names of the limits."""
+    if a_min is not None or a_max is not None:
+        if min is not None or max is not None:
+            raise ValueError("clip: expected min and max, or a_min and a_max, got both")
+        min, max = a_min, a_max  # noqa: A001
     x = as_array(x)
     if out is not None:
         result = clip(x, min, max)

@@ -70,7 +70,9 @@ def lines(
     """`linspace` of several intervals, and its steps: numbers along an axis for each."""
     name = next((x.device.name for x in (start, stop) if isinstance(x, ndarray)), None)
     a, b = (as_array(x, device or name) for x in (start, stop))
-    kind = dtypes.promote(a.dtype, b.dtype, float)
+    weak = (x if type(x) in (int, float, complex) else None for x in (start, stop))
+    kinds = [y.dtype if x is None else type(x) for x, y in zip(weak, (a, b), strict=True)]
+    kind = dtypes.promote(*kinds, float)
     wanted = kind if dtype is None else dtypes.canonical(dtype)
     a, b = converted(a, kind, copy=False), converted(b, kind, copy=False)
     steps = num - 1 if endpoint else num
@@ -150,6 +152,6 @@ def array2string(
 
 
 __all__ = [
-    "array2string", "c_", "index_exp", "lines", "meshgrid", "mgrid", "ndenumerate", "ndindex", "ogrid", "r_", "s_",
-    "vectorize",
+    "array2string", "c_", "index_exp", "lines", "meshgrid", "mgrid", "ndenumerate", "ndindex",
+    "ogrid", "r_", "s_", "vectorize",
 ]  # fmt: skip

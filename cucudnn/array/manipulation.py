@@ -17,6 +17,7 @@ from .creation import empty_like
 from .indexing import write
 from .ndarray import (
     as_array,
+    check_cast,
     converted,
     copied,
     geometry,
@@ -182,11 +183,7 @@ def _joined_dtype(items: list[ndarray], dtype: Any, casting: str) -> dtypes.DTyp
         return dtypes.promote(*(a.dtype for a in items))
     wanted = dtypes.canonical(dtype)
     for a in items:
-        if not np.can_cast(a.dtype, wanted, casting):  # type: ignore[arg-type]
-            raise TypeError(
-                f"concat: cannot cast from {a.dtype.name} to {wanted.name} with casting rule "
-                f"{casting!r}"
-            )
+        check_cast("concat", a.dtype, wanted, casting)
     return wanted
 
 

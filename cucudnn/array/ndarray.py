@@ -364,9 +364,24 @@ class ndarray:  # noqa: N801 - NumPy's name
         """An array of its own with the same elements."""
         return copied(self, order, scalar=self._scalar)
 
-    def astype(self, dtype: Any, *, copy: bool = True, device: Any = None) -> ndarray:
-        """The elements in another dtype."""
-        return converted(self, dtype, copy=copy, device=device)
+    def astype(
+        self, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True,
+        copy: bool = True, *, device: Any = None,
+    ) -> ndarray:  # fmt: skip
+        """The elements in another dtype, in an order in memory: 'K' is the array's own.
+
+        Raises
+        ------
+        TypeError
+            If NumPy's rule `casting` does not allow it.
+        """
+        if casting != "unsafe":
+            check_cast("astype", self.dtype, dtypes.canonical(dtype), casting)
+        result = converted(self, dtype, copy=copy, device=device)
+        flags = geometry(result).flags
+        if (order == "C" and not flags.c_contiguous) or (order == "F" and not flags.f_contiguous):
+            return copied(result, order, scalar=result._scalar)
+        return result
 
     def to_device(self, device: Any, /, *, stream: Any = None) -> ndarray:
         """The array on a device: itself if it is there."""
@@ -401,15 +416,17 @@ class ndarray:  # noqa: N801 - NumPy's name
         """A read-only view of a diagonal."""
         return view(self, geometry(self).diagonal(offset, axis1, axis2))
 
-    def trace(self, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> ndarray:
+    def trace(
+        self, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None
+    ) -> ndarray:
         """Sum along a diagonal."""
-        return self.diagonal(offset, axis1, axis2).sum(-1, dtype)
+        return self.diagonal(offset, axis1, axis2).sum(-1, dtype, out)
 
-    def dot(self, other: Any) -> ndarray:
+    def dot(self, other: Any, out: Any = None) -> ndarray:
         """Sum of products over the last axis and the other's last but one."""
         from .linear_algebra import dot
 
-        return dot(self, other)
+        return dot(self, other, out)
 
     def view(self, dtype: Any = None) -> ndarray:
         """A view, of the same bytes as another dtype if one is given."""
@@ -584,6 +601,7 @@ class ndarray:  # noqa: N801 - NumPy's name
         self,
         axis: int = -1,
         kind: str | None = None,
+        order: Any = None,
         *,
         descending: bool = False,
         stable: bool = True,
@@ -591,12 +609,13 @@ class ndarray:  # noqa: N801 - NumPy's name
         """Put the elements along an axis in order, in place."""
         from .sorting import sort
 
-        self[...] = sort(self, axis, kind, descending=descending, stable=stable)
+        self[...] = sort(self, axis, kind, order, descending=descending, stable=stable)
 
     def argsort(
         self,
         axis: int | None = -1,
         kind: str | None = None,
+        order: Any = None,
         *,
         descending: bool = False,
         stable: bool = True,
@@ -604,7 +623,7 @@ class ndarray:  # noqa: N801 - NumPy's name
         """The positions that put the elements along an axis in order."""
         from .sorting import argsort
 
-        return argsort(self, axis, kind, descending=descending, stable=stable)
+        return argsort(self, axis, kind, order, descending=descending, stable=stable)
 
     def searchsorted(self, v: Any, side: str = "left", sorter: Any = None) -> ndarray:
         """Where in these sorted elements others would have to be put."""
@@ -632,7 +651,9 @@ class ndarray:  # noqa: N801 - NumPy's name
 
         return repeat(self, repeats, axis)
 
-    def partition(self, kth: Any, axis: int = -1, kind: str = "introselect") -> None:
+    def partition(
+        self, kth: Any, axis: int = -1, kind: str = "introselect", order: None = None
+    ) -> None:
         """Put the element of rank `kth` in its place, the smaller ones before it, in place.
 
         `kind` is NumPy's, and changes nothing.
@@ -641,7 +662,9 @@ class ndarray:  # noqa: N801 - NumPy's name
 
         self[...] = surface("", "partition")(self, kth, axis)
 
-    def argpartition(self, kth: Any, axis: int | None = -1, kind: str = "introselect") -> ndarray:
+    def argpartition(
+        self, kth: Any, axis: int | None = -1, kind: str = "introselect", order: None = None
+    ) -> ndarray:
         """The positions that would partition the elements; see `partition`."""
         from .numpy_surface import surface
 
@@ -1241,6 +1264,14 @@ def check_fits(name: str, result: Node | ndarray, target: Node | ndarray) -> Non
         raise TypeError(
             f"{name}: cannot cast the result from {result.dtype.name} to "
             f"{target.dtype.name} with casting rule 'same_kind'"
+        )
+
+
+def check_cast(name: str, dtype: DType, target: DType, casting: str) -> None:
+    """Raise TypeError unless NumPy's rule allows a cast."""
+    if not np.can_cast(dtype, target, casting):  # type: ignore[arg-type]
+        raise TypeError(
+            f"{name}: cannot cast from {dtype.name} to {target.name} with casting rule {casting!r}"
         )
 
 

@@ -27,8 +27,11 @@ def _flattened(x: Any, axis: int | None) -> tuple[ndarray, int]:
 KINDS = (None, "quicksort", "mergesort", "heapsort", "stable")
 
 
-def check_kind(name: str, kind: str | None) -> None:
-    """Raise ValueError for what is none of NumPy's kinds of sort; all of them are one here."""
+def check_kind(name: str, kind: str | None, order: Any = None) -> None:
+    """Raise ValueError for what is none of NumPy's kinds of sort, which are all one here, and for
+    an order of fields, which arrays do not have."""
+    if order is not None:
+        raise ValueError(f"{name}: cannot specify order when the array has no fields")
     if kind not in KINDS:
         raise ValueError(f"{name}: kind must be one of {KINDS[1:]}, got {kind!r}")
 
@@ -38,6 +41,7 @@ def sort(
     /,
     axis: int | None = -1,
     kind: str | None = None,
+    order: Any = None,
     *,
     descending: bool = False,
     stable: bool = True,
@@ -52,6 +56,8 @@ def sort(
         None: all elements along one axis, as NumPy.
     kind : str, optional
         NumPy's; it changes nothing.
+    order : None
+        NumPy's, for fields.
     descending : bool, default False
         From the largest to the smallest; NaNs, which are last otherwise, come first.
     stable : bool, default True
@@ -67,7 +73,7 @@ def sort(
     IndexError
         If the axis is out of range.
     """
-    check_kind("sort", kind)
+    check_kind("sort", kind, order)
     x, axis = _flattened(x, axis)
 
     def make(node: Node) -> Node:
@@ -85,6 +91,7 @@ def argsort(
     /,
     axis: int | None = -1,
     kind: str | None = None,
+    order: Any = None,
     *,
     descending: bool = False,
     stable: bool = True,
@@ -98,6 +105,8 @@ def argsort(
         None: positions among all elements in row-major order, as NumPy.
     kind : str, optional
         NumPy's; it changes nothing.
+    order : None
+        NumPy's, for fields.
     descending : bool, default False
         From the largest to the smallest; NaNs, which are last otherwise, come first.
     stable : bool, default True
@@ -113,7 +122,7 @@ def argsort(
     IndexError
         If the axis is out of range.
     """
-    check_kind("argsort", kind)
+    check_kind("argsort", kind, order)
     x, axis = _flattened(x, axis)
 
     def make(node: Node) -> Node:
