@@ -277,8 +277,8 @@ def parameters() -> Iterator[str]:
 
 
 def lacks(theirs: Any, ours: Any) -> list[str]:
-    """The named parameters of a function of NumPy's that ours does not have. The first one, and those
-    that are given by position, may have other names."""
+    """The named parameters of a function of NumPy's that ours does not have. The first one, and
+    those that are given by position, may have other names."""
     if isinstance(theirs, np.ufunc | type):
         return []
     try:

@@ -206,10 +206,9 @@ def clip(
     """Values limited to an interval, in x's dtype where that holds such limits; NaN where x or a
     limit is. `out` is where they are written, by the casting rule 'same_kind'. `a_min` and `a_max`
     are NumPy's older names of the limits."""
-    if a_min is not None or a_max is not None:
-        if min is not None or max is not None:
-            raise ValueError("clip: expected min and max, or a_min and a_max, got both")
-        min, max = a_min, a_max  # noqa: A001
+    if (a_min is not None and min is not None) or (a_max is not None and max is not None):
+        raise ValueError("clip: expected min or a_min, and max or a_max, got both")
+    min, max = a_min if min is None else min, a_max if max is None else max  # noqa: A001
     x = as_array(x)
     if out is not None:
         result = clip(x, min, max)

@@ -72,7 +72,7 @@ EXAMPLES = [
     "x = xp.zeros((3, 4)); (xp.cumulative_sum(a, axis=1, out=x), x)",
     "x = xp.zeros(4); (xp.cumulative_prod(v, out=x), x)",
     "xp.clip(a, a_min=1, a_max=3)",
-    "xp.clip(a, a_max=3)",
+    "xp.clip(a, 1, a_max=3)",
     "xp.clip(a, None, 3)",
     "xp.clip(a, min=1)",
     # sorting, sets
@@ -124,7 +124,7 @@ ERRORS = [
     "xp.concatenate([v, v], out=xp.zeros(7))",
     "xp.stack([v, v], dtype='int8')",
     "xp.sort(v, order='f')",
-    "xp.clip(v, 1, a_max=3)",
+    "xp.clip(v, a_min=1, a_max=3, min=1)",
     "xp.argsort(v, order='f')",
     "v.astype('int8', casting='safe')",
     "xp.linalg.pinv(a, 0.5, rtol=0.5)",
