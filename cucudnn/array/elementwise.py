@@ -7,7 +7,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from ..graph import ops
+from ..graph import dtypes, ops
 from ..graph.node import Node
 from ..graph.ops import Op
 from ..lowering import device as devices
@@ -235,6 +235,15 @@ def clip(
     return record(make, x, *(v for _, v in limits))
 
 
+def spacing(x: Any, /, out: Any = None, *, dtype: Any = None) -> ndarray:
+    """From each number to the next one away from zero; of infinities, NaN."""
+    array = as_array(x) if dtype is None else converted(as_array(x), dtype, copy=False)
+    array = converted(array, dtypes.resolve(np.spacing, (array.dtype,))[0], copy=False)
+    away = converted(where(array < 0, -np.inf, np.inf), array.dtype, copy=False)
+    result = subtract(nextafter(array, away), array)
+    return options.into("spacing", result, out, casting="same_kind")  # type: ignore[no-any-return]
+
+
 @overload
 def where(condition: Any, /) -> tuple[ndarray, ...]: ...
 @overload
@@ -320,6 +329,6 @@ __all__ = [
     "less", "less_equal", "log", "log10", "log1p", "log2", "logaddexp", "logical_and",
     "logical_not", "logical_or", "logical_xor", "maximum", "minimum", "mod", "multiply",
     "nan_to_num", "negative", "nextafter", "not_equal", "positive", "pow", "power", "real",
-    "reciprocal", "remainder", "right_shift", "rint", "round", "sign", "signbit", "sin", "sinh",
+    "reciprocal", "remainder", "right_shift", "rint", "round", "sign", "signbit", "sin", "sinh", "spacing",
     "sqrt", "square", "subtract", "tan", "tanh", "true_divide", "trunc", "where",
 ]  # fmt: skip

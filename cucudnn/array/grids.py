@@ -9,7 +9,8 @@ import numpy as np
 
 from ..graph import dtypes
 from .creation import arange
-from .elementwise import floor, where
+from .elementwise import floor, log10, sign, where
+from .elementwise import pow as elementwise_pow
 from .manipulation import moveaxis
 from .ndarray import PACKAGE, as_array, converted, copied, geometry, ndarray, reshaped, view
 from .numpy_surface import call
@@ -90,6 +91,47 @@ def lines(
     return converted(moveaxis(values, 0, axis), wanted, copy=False), step
 
 
+def geomspace(
+    start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0,
+    *, device: Any = None,
+) -> ndarray:  # fmt: skip
+    """Numbers of which each is the one before it times a factor, over one interval or several.
+
+    Parameters
+    ----------
+    start, stop : number or array_like
+        Not zero; that is looked at.
+    num : int, default 50
+    endpoint : bool, default True
+        Whether `stop` is the last number.
+    dtype : dtype, optional
+    axis : int, default 0
+        Where the numbers lie, if there are several intervals.
+    device : str or Device, optional
+
+    Raises
+    ------
+    ValueError
+        If a number is zero, or `num` is negative.
+    """
+    if num < 0:
+        raise ValueError(f"geomspace: number of samples, {num}, must be non-negative")
+    name = next((x.device.name for x in (start, stop) if isinstance(x, ndarray)), None)
+    a, b = (as_array(x, device or name) for x in (start, stop))
+    if not (bool(a.all()) and bool(b.all())):
+        raise ValueError("Geometric sequence cannot include zero")
+    kind = dtypes.promote(a.dtype, b.dtype, float)
+    a, b = converted(a, kind, copy=False), converted(b, kind, copy=False)
+    turn = sign(a)  # so that the logarithms are of positive numbers
+    first, last = log10(a / turn), log10(b / turn)
+    exponents, _ = lines(first, last, num, endpoint, kind, 0, None)
+    index = reshaped(arange(num, device=a.device), (-1, *(1,) * (exponents.ndim - 1)))
+    values = where(index == 0, a, elementwise_pow(10.0, exponents) * turn)
+    if endpoint and num > 1:
+        values = where(index == num - 1, b, values)
+    return converted(moveaxis(values, 0, axis), kind if dtype is None else dtype, copy=False)
+
+
 def ndenumerate(arr: Any) -> Iterator[tuple[tuple[int, ...], Any]]:
     """Pairs of an index and an element, which is a NumPy scalar, in row-major order."""
     return iter(np.ndenumerate(as_array(arr)._host()))
@@ -152,6 +194,6 @@ def array2string(
 
 
 __all__ = [
-    "array2string", "c_", "index_exp", "lines", "meshgrid", "mgrid", "ndenumerate", "ndindex",
-    "ogrid", "r_", "s_", "vectorize",
+    "array2string", "c_", "geomspace", "index_exp", "lines", "meshgrid", "mgrid", "ndenumerate",
+    "ndindex", "ogrid", "r_", "s_", "vectorize",
 ]  # fmt: skip

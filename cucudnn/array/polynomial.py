@@ -1,4 +1,4 @@
-"""NumPy's `poly1d`: a polynomial by its coefficients, of which the highest power is first."""
+"""Polynomials by their coefficients, of which that of the highest power is first."""
 
 from __future__ import annotations
 
@@ -6,9 +6,79 @@ from typing import Any
 
 import numpy as np
 
-from .creation import zeros
-from .ndarray import as_array, ndarray, raveled
+from ..graph import dtypes
+from .creation import arange, zeros
+from .linear_algebra import together
+from .manipulation import concat, repeat
+from .ndarray import as_array, converted, ndarray, raveled, reshaped
 from .numpy_surface import surface
+
+
+def polyder(p: Any, m: int = 1) -> Any:
+    """The coefficients of the m-th derivative of a polynomial.
+
+    Raises
+    ------
+    ValueError
+        If m is negative.
+    """
+    if m < 0:
+        raise ValueError(f"polyder: the order must not be negative, got {m}")
+    c = as_array(_coefficients(p))
+    for _ in range(m):
+        c = c[:-1] * arange(c.size - 1, 0, -1, device=c.device) if c.size else c
+    return poly1d(c) if isinstance(p, poly1d) else c
+
+
+def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
+    """The coefficients of the m-th antiderivative of a polynomial.
+
+    Parameters
+    ----------
+    p : array_like or poly1d
+    m : int, default 1
+    k : number or sequence of m numbers, optional
+        The constants of integration, that of the first integration first; zeros by default.
+
+    Raises
+    ------
+    ValueError
+        If m is negative, or there are too few constants.
+    """
+    if m < 0:
+        raise ValueError(f"polyint: the order must not be negative, got {m}")
+    c = as_array(_coefficients(p))
+    constants = reshaped(as_array(0 if k is None else k, c.device.name), (-1,))
+    if constants.size == 1 and m > 1:
+        constants = repeat(constants, m)
+    if constants.size < m:
+        raise ValueError(f"polyint: expected {m} constants, got {constants.size}")
+    for i in range(m):
+        divided = c / arange(c.size, 0, -1, device=c.device)
+        c = concat([divided, constants[i : i + 1]])
+    return poly1d(c) if isinstance(p, poly1d) else c
+
+
+def polydiv(u: Any, v: Any) -> tuple[Any, Any]:
+    """Quotient and remainder of two polynomials, by long division: a step for each coefficient.
+
+    The remainder has no leading zeros, so values are looked at.
+    """
+    a, b = (raveled(x) for x in together(_coefficients(u), _coefficients(v)))
+    wide = dtypes.promote(a.dtype, b.dtype, float)
+    rest, b = converted(a, wide), converted(b, wide, copy=False)
+    steps, n = a.size - b.size + 1, b.size
+    quotient = zeros(max(steps, 1), wide, device=a.device)
+    for k in range(steps):
+        factor = rest[k] / b[0]
+        quotient[k] = factor
+        rest[k : k + n] -= factor * b
+    host = rest._host()
+    first = next((i for i, r in enumerate(host) if abs(r) > 1e-8), host.size - 1)
+    rest = rest[first:].copy()
+    if isinstance(u, poly1d) or isinstance(v, poly1d):
+        return poly1d(quotient), poly1d(rest)
+    return quotient, rest
 
 
 def _call(name: str, *args: Any) -> Any:
@@ -87,11 +157,11 @@ class poly1d:  # noqa: N801 - NumPy's name
 
     def deriv(self, m: int = 1) -> poly1d:
         """The m-th derivative."""
-        return poly1d(_call("polyder", self._coeffs, m), variable=self.variable)
+        return poly1d(polyder(self._coeffs, m), variable=self.variable)
 
     def integ(self, m: int = 1, k: Any = 0) -> poly1d:
         """The m-th antiderivative; k are the constants of integration."""
-        return poly1d(_call("polyint", self._coeffs, m, k), variable=self.variable)
+        return poly1d(polyint(self._coeffs, m, k), variable=self.variable)
 
     def __call__(self, val: Any) -> Any:
         """The polynomial at points, or at another polynomial."""
@@ -145,7 +215,7 @@ class poly1d:  # noqa: N801 - NumPy's name
         """Quotient and remainder, for a polynomial; each coefficient by a number."""
         if np.ndim(_coefficients(other)) == 0:
             return poly1d(self._coeffs / other)
-        quotient, remainder = _call("polydiv", self._coeffs, _coefficients(other))
+        quotient, remainder = polydiv(self._coeffs, _coefficients(other))
         return poly1d(quotient), poly1d(remainder)
 
     def __eq__(self, other: object) -> bool:
@@ -171,4 +241,4 @@ class poly1d:  # noqa: N801 - NumPy's name
 
 poly1d.__module__ = "cucudnn"
 
-__all__ = ["poly1d"]
+__all__ = ["poly1d", "polyder", "polydiv", "polyint"]
