@@ -61,6 +61,12 @@ from numpy import (
 
 from . import array, emath, fft, lib, linalg, nn, random, testing
 from .array.absent import NAMES as _ABSENT
+from .array.choosing import (
+    choose,
+    ravel_multi_index,
+    select,
+    unravel_index,
+)
 from .array.creation import (
     arange,
     asarray,
@@ -139,6 +145,7 @@ from .array.elementwise import (
     exp,
     exp2,
     expm1,
+    fix,
     floor,
     floor_divide,
     fmax,
@@ -185,6 +192,7 @@ from .array.elementwise import (
     signbit,
     sin,
     sinh,
+    spacing,
     sqrt,
     square,
     subtract,
@@ -209,6 +217,7 @@ from .array.functional import (
 from .array.grids import (
     array2string,
     c_,
+    geomspace,
     index_exp,
     meshgrid,
     mgrid,
@@ -278,6 +287,14 @@ from .array.numpy_surface import FUNCTIONS as _FUNCTIONS
 from .array.numpy_surface import surface as _surface
 from .array.polynomial import (
     poly1d,
+    polyder,
+    polydiv,
+    polyint,
+)
+from .array.products import (
+    einsum_path,
+    matvec,
+    vecmat,
 )
 from .array.report import (
     explain,
@@ -302,7 +319,12 @@ from .array.set import (
 )
 from .array.sorting import (
     argsort,
+    lexsort,
     sort,
+)
+from .array.splicing import (
+    block,
+    insert,
 )
 from .array.stacking import (
     array_split,
@@ -366,6 +388,7 @@ from .array.utility import (
     asnumpy,
     device,
     diff,
+    ediff1d,
     flush,
     may_share_memory,
     ndim,
@@ -439,6 +462,7 @@ __all__ = [
     "bitwise_or",
     "bitwise_right_shift",
     "bitwise_xor",
+    "block",
     "bool",
     "bool_",
     "broadcast",
@@ -451,6 +475,7 @@ __all__ = [
     "cbrt",
     "cdouble",
     "ceil",
+    "choose",
     "clip",
     "column_stack",
     "common_type",
@@ -485,6 +510,8 @@ __all__ = [
     "dstack",
     "dtype",
     "e",
+    "ediff1d",
+    "einsum_path",
     "emath",
     "empty",
     "empty_like",
@@ -500,6 +527,7 @@ __all__ = [
     "fft",
     "fill_diagonal",
     "finfo",
+    "fix",
     "flatiter",
     "flatnonzero",
     "flip",
@@ -523,6 +551,7 @@ __all__ = [
     "full",
     "full_like",
     "generic",
+    "geomspace",
     "get_printoptions",
     "getbufsize",
     "geterr",
@@ -539,6 +568,7 @@ __all__ = [
     "index_exp",
     "inexact",
     "inf",
+    "insert",
     "int16",
     "int32",
     "int64",
@@ -563,6 +593,7 @@ __all__ = [
     "left_shift",
     "less",
     "less_equal",
+    "lexsort",
     "lib",
     "linalg",
     "linspace",
@@ -582,6 +613,7 @@ __all__ = [
     "map",
     "matmul",
     "matrix_transpose",
+    "matvec",
     "max",
     "maximum",
     "may_share_memory",
@@ -619,6 +651,9 @@ __all__ = [
     "pi",
     "place",
     "poly1d",
+    "polyder",
+    "polydiv",
+    "polyint",
     "positive",
     "pow",
     "power",
@@ -631,6 +666,7 @@ __all__ = [
     "r_",
     "random",
     "ravel",
+    "ravel_multi_index",
     "real",
     "reciprocal",
     "reduce",
@@ -648,6 +684,7 @@ __all__ = [
     "s_",
     "scan",
     "searchsorted",
+    "select",
     "set_printoptions",
     "setbufsize",
     "seterr",
@@ -664,6 +701,7 @@ __all__ = [
     "sinh",
     "size",
     "sort",
+    "spacing",
     "split",
     "sqrt",
     "square",
@@ -704,11 +742,13 @@ __all__ = [
     "unique_counts",
     "unique_inverse",
     "unique_values",
+    "unravel_index",
     "unsignedinteger",
     "unstack",
     "ushort",
     "var",
     "vecdot",
+    "vecmat",
     "vectorize",
     "vsplit",
     "vstack",

@@ -38,6 +38,8 @@ SECTIONS = {
     "ndarray": ("Methods and attributes of ndarray", np.ndarray, cucudnn.ndarray),
     "modules": ("emath and lib.stride_tricks", np, cucudnn),
 }
+# Why names are absent, where that is not `absent.NAMES`.
+REASONS = {"ndarray": absent.METHODS, "Generator": absent.GENERATOR}
 # Elements go through NumPy on the CPU, and through CuPy on CUDA.
 LIBRARY = {*numpy_surface.FUNCTIONS, *numpy_surface.LINALG, *DATA["library"]}
 
@@ -141,8 +143,7 @@ def state(section: str, name: str) -> str:
 
 def reason(section: str, name: str) -> str:
     """Why a name is not here."""
-    known = absent.METHODS if section == "ndarray" else absent.NAMES
-    return known.get(name, "not yet")
+    return REASONS.get(section, absent.NAMES).get(name, "not yet")
 
 
 def counted(section: str) -> list[str]:
@@ -186,7 +187,8 @@ deprecated: they are listed as absent, with the reason.
 
 CUDA = """\
 CUDA is counted by the list in the same file: what raises NotImplementedError there, since neither
-we nor CuPy have it. With `config(host_fallback=True)` the elements go through the host there.
+we nor CuPy have it. On a GPU the tests run the examples of all others. With
+`config(host_fallback=True)` the elements go through the host there.
 """
 
 

@@ -1,7 +1,10 @@
 """Random numbers: Philox itself, distributions, laziness, state, threads."""
 
 import copy
+import inspect
 import pickle
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -161,7 +164,7 @@ def test_errors(rng):
         rng.integers(3, dtype=np.float32)
     with pytest.raises(TypeError, match="integer bounds"):
         rng.integers(2.5)
-    with pytest.raises(ValueError, match="scale < 0"):
+    with pytest.raises(ValueError, match="normal: scale must not be negative, got -1"):
         rng.normal(0, -1)
     with pytest.raises(TypeError, match="float32 or float64"):
         rng.random(3, np.int8)
@@ -353,6 +356,40 @@ def test_shuffle(rng):
         rng.shuffle(3)
 
 
+def test_permuted(rng):
+    x = np.arange(600).reshape(100, 6)
+    rows = rng.permuted(x, axis=1)
+    assert rows.shape == x.shape
+    rows = xp.asnumpy(rows)
+    np.testing.assert_array_equal(np.sort(rows, axis=1), x)
+    orders = {tuple(r) for r in (rows - x[:, :1]).tolist()}
+    assert len(orders) > 80  # each row has an order of its own
+    columns = xp.asnumpy(rng.permuted(xp.asarray(x), axis=0))
+    np.testing.assert_array_equal(np.sort(columns, axis=0), x)
+    whole = xp.asnumpy(rng.permuted(x))
+    assert whole.shape == x.shape
+    np.testing.assert_array_equal(np.sort(whole, axis=None), x.ravel())
+    out = xp.asarray(x)
+    assert rng.permuted(out, axis=1, out=out) is out
+    np.testing.assert_array_equal(np.sort(xp.asnumpy(out), axis=1), x)
+    places = xp.asnumpy(rng.permuted(np.tile(np.arange(4), (4000, 1)), axis=1))
+    assert np.abs(np.bincount(places[:, 0], minlength=4) - 1000).max() < 150
+    with pytest.raises(ValueError, match="out of shape"):
+        rng.permuted(x, out=xp.zeros(3, dtype=np.int64))
+
+
+def test_bytes(rng):
+    data = rng.bytes(4001)
+    assert type(data) is bytes
+    assert len(data) == 4001
+    assert len(set(data)) == 256
+    assert data != rng.bytes(4001)
+    assert xp.random.default_rng(12345).bytes(4001) == data
+    assert rng.bytes(0) == b""
+    with pytest.raises(ValueError, match="negative"):
+        rng.bytes(-1)
+
+
 def test_choice(rng):
     assert int(rng.choice(5)) in range(5)
     assert rng.choice(5, (2, 3)).shape == (2, 3)
@@ -403,6 +440,64 @@ def test_module_functions(device):
     x = xp.arange(5)
     xp.random.shuffle(x)
     assert sorted(x.tolist()) == list(range(5))
+
+
+ABSENT = {"bit_generator", "get_bit_generator", "mtrand", "random_integers", "set_bit_generator"}
+ABSENT |= {"test"}
+
+
+def test_names_are_numpys():
+    theirs = {n for n in dir(np.random) if n[0].islower()} - ABSENT
+    assert theirs - set(xp.random.__all__) == set()
+    assert set(xp.random.__all__) - theirs == {"Generator"}
+    methods = {n for n in dir(np.random.Generator) if n[0] != "_"} - {"bit_generator"}
+    assert methods == {n for n in dir(xp.random.Generator) if n[0] != "_"}
+
+
+@pytest.mark.parametrize(
+    "name", [n for n in dir(np.random.Generator) if n[0] != "_" and n != "bit_generator"]
+)
+def test_signatures_are_numpys(name):
+    theirs = inspect.signature(getattr(np.random.Generator, name)).parameters
+    ours = inspect.signature(getattr(xp.random.Generator, name)).parameters
+    left_out = {"out", "method"} if name.startswith(("random", "standard")) else set()
+    expected = [n for n in theirs if n not in left_out]
+    assert [n for n in ours if n in expected] == expected
+    assert set(ours) - set(expected) <= {"device", "dtype"}
+    for n in expected:
+        if n != "dtype":
+            assert ours[n].default == theirs[n].default
+            assert ours[n].kind == theirs[n].kind
+    if hasattr(xp.random, name):  # a method of the module's generator
+        function = inspect.signature(getattr(xp.random, name))
+        assert list(function.parameters) == list(ours)[1:]
+
+
+def test_state_of_the_module(device):
+    xp.random.seed(4)
+    xp.random.normal(size=5)
+    state = xp.random.get_state()
+    first = [xp.random.uniform(size=3), xp.random.gamma(2.0, size=3)]
+    xp.random.set_state(state)
+    again = [xp.random.uniform(size=3), xp.random.gamma(2.0, size=3)]
+    assert [x.tolist() for x in again] == [x.tolist() for x in first]
+    xp.random.set_state(pickle.loads(pickle.dumps(state)))
+    assert xp.random.uniform(size=3).tolist() == first[0].tolist()
+    with pytest.raises(ValueError, match="set_state"):
+        xp.random.set_state(("MT19937", None, 0))
+    assert pickle.loads(pickle.dumps(xp.random.gamma)) == xp.random.gamma
+
+
+def test_the_module_starts_by_itself():
+    """Two processes differ; and an import takes no seed, nor `numpy.random`."""
+    line = "import sys, cucudnn as xp; print('numpy.random' in sys.modules, "
+    line += "xp.random.randint(0, 2**60, device='cpu'), xp.random.get_state()[2])"
+    run = [subprocess.run([sys.executable, "-c", line], capture_output=True, text=True, check=True)
+           for _ in range(2)]  # fmt: skip
+    first, second = (r.stdout.split() for r in run)
+    assert first[0] == "False"
+    assert first[1] != second[1]
+    assert first[2] == "1"
 
 
 def test_device_argument(device):

@@ -41,5 +41,7 @@ FOREIGN = {name: reason for reason, names in _FOREIGN.items() for name in names}
 NAMES = FOREIGN | {name: reason for reason, names in _MISSING.items() for name in names}
 # Attributes of NumPy's class that ours does not have.
 METHODS = {"ctypes": "the memory may not exist yet; use numpy.asarray(x).ctypes"}
+# Attributes of NumPy's random.Generator that ours does not have.
+GENERATOR = {"bit_generator": "a generator is a seed and a counter; default_rng makes another one"}
 
-__all__ = ["FOREIGN", "METHODS", "NAMES"]
+__all__ = ["FOREIGN", "GENERATOR", "METHODS", "NAMES"]

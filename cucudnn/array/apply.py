@@ -389,6 +389,13 @@ def _reduction(
     return _Reduced(wanted, shape, result, strides, layout_number(result, shape, strides), count)
 
 
+def gather(node: Node, positions: Node) -> Node:
+    """The elements at int64 positions, which count elements in memory from the node's first."""
+    strides = shapes.c_strides(positions.shape, node.dtype.itemsize)
+    inputs = (node, positions)
+    return Node(ops.gather, inputs, positions.shape, node.dtype, strides, node.device)
+
+
 def full(shape: Shape, value: Any, dtype: DType, device: str, *, zero: bool = False) -> Node:
     """A node of equal elements. `zero` turns the -0.0 that sums start from into 0."""
     leaf = constant(0 if zero and value == 0 else value, dtype)

@@ -129,7 +129,7 @@ sqrt = unary(ops.sqrt)
 square = unary(ops.square)
 tan = unary(ops.tan)
 tanh = unary(ops.tanh)
-trunc = unary(ops.trunc)
+trunc = fix = unary(ops.trunc)
 
 add = binary_function(ops.add)
 atan2 = binary_function(ops.atan2)
@@ -236,11 +236,16 @@ def clip(
 
 
 def spacing(x: Any, /, out: Any = None, *, dtype: Any = None) -> ndarray:
-    """From each number to the next one away from zero; of infinities, NaN."""
+    """From each number to the next one away from zero; of infinities, NaN.
+
+    Of float16, as NumPy: to the next larger one.
+    """
     array = as_array(x) if dtype is None else converted(as_array(x), dtype, copy=False)
     array = converted(array, dtypes.resolve(np.spacing, (array.dtype,))[0], copy=False)
-    away = converted(where(array < 0, -np.inf, np.inf), array.dtype, copy=False)
-    result = subtract(nextafter(array, away), array)
+    upward = array.dtype == dtypes.float16
+    away = as_array(np.inf, array.device.name) if upward else where(array < 0, -np.inf, np.inf)
+    result = subtract(nextafter(array, converted(away, array.dtype, copy=False)), array)
+    result = where(isinf(array), np.nan, result) if upward else result
     return options.into("spacing", result, out, casting="same_kind")  # type: ignore[no-any-return]
 
 
@@ -324,11 +329,11 @@ __all__ = [
     "arctan", "arctan2", "arctanh", "asin", "asinh", "atan", "atan2", "atanh", "bitwise_and",
     "bitwise_invert", "bitwise_left_shift", "bitwise_or", "bitwise_right_shift", "bitwise_xor",
     "cbrt", "ceil", "clip", "conj", "conjugate", "copysign", "cos", "cosh", "divide", "equal",
-    "exp", "exp2", "expm1", "floor", "floor_divide", "fmax", "fmin", "fmod", "greater",
+    "exp", "exp2", "expm1", "fix", "floor", "floor_divide", "fmax", "fmin", "fmod", "greater",
     "greater_equal", "hypot", "imag", "invert", "isfinite", "isinf", "isnan", "left_shift",
     "less", "less_equal", "log", "log10", "log1p", "log2", "logaddexp", "logical_and",
     "logical_not", "logical_or", "logical_xor", "maximum", "minimum", "mod", "multiply",
     "nan_to_num", "negative", "nextafter", "not_equal", "positive", "pow", "power", "real",
-    "reciprocal", "remainder", "right_shift", "rint", "round", "sign", "signbit", "sin", "sinh", "spacing",
-    "sqrt", "square", "subtract", "tan", "tanh", "true_divide", "trunc", "where",
+    "reciprocal", "remainder", "right_shift", "rint", "round", "sign", "signbit", "sin", "sinh",
+    "spacing", "sqrt", "square", "subtract", "tan", "tanh", "true_divide", "trunc", "where",
 ]  # fmt: skip

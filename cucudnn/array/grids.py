@@ -29,8 +29,26 @@ class _Indexed:
         return call(self._name, lambda home: getattr(home, self._name).__getitem__, (key,), {})
 
 
-r_ = _Indexed("r_", "Pieces one behind the other: arrays, numbers and slices in brackets.")
-c_ = _Indexed("c_", "Vectors as columns beside each other: arrays and slices in brackets.")
+class _Joined(_Indexed):
+    """Those that put pieces together. CuPy's take no slices."""
+
+    def __getitem__(self, key: Any) -> Any:
+        return super().__getitem__(tuple(map(_spelled, key)) if type(key) is tuple else key)
+
+
+def _spelled(piece: Any) -> Any:
+    """A slice as the numbers that it stands for; `5j` for a step is a number of points."""
+    if not isinstance(piece, slice):
+        return piece
+    start = 0 if piece.start is None else piece.start
+    step = 1 if piece.step is None else piece.step
+    if isinstance(step, complex):
+        return np.linspace(start, piece.stop, int(abs(step)))
+    return np.arange(start, piece.stop, step)
+
+
+r_ = _Joined("r_", "Pieces one behind the other: arrays, numbers and slices in brackets.")
+c_ = _Joined("c_", "Vectors as columns beside each other: arrays and slices in brackets.")
 mgrid = _Indexed("mgrid", "The coordinates of a dense grid, from slices in brackets.")
 ogrid = _Indexed("ogrid", "The coordinates of an open grid, from slices in brackets.")
 

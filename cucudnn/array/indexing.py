@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ..errors import DeviceError
-from ..graph import ops, shapes
+from ..graph import dtypes, ops, shapes
 from ..graph.node import Node, Storage, base_of
 from ..lowering import evaluate as evaluation
 from ..lowering.log import logs, recording
 from ..settings import current
-from . import apply, library, unit
+from . import apply, index_arrays, library, unit
 from .ndarray import (
     check_writeable,
+    converted,
     copied,
     finish,
     from_native,
@@ -26,6 +28,7 @@ from .ndarray import (
     operand,
     plain,
     record,
+    reshaped,
     shows_other_bytes,
     user_line,
     view,
@@ -302,6 +305,11 @@ def _host_list(key: Any) -> Any:
 
 
 def _gather(x: ndarray, key: Any) -> ndarray:
+    """The elements at index arrays. On the CPU NumPy reads those at masks, and whole rows."""
+    if x.device.kind != "cpu" or not index_arrays.has_masks(key):
+        parsed = index_arrays.parse(x, key)
+        if x.device.kind != "cpu" or not index_arrays.is_by_rows(parsed):
+            return index_arrays.gathered(parsed)
     unit.settle()
     device = x.device
     with device.lock, device.use():
@@ -312,15 +320,67 @@ def _gather(x: ndarray, key: Any) -> ndarray:
 
 
 def _scatter(x: ndarray, key: Any, value: Any) -> None:
+    """Set the elements at index arrays; of equal places the last wins."""
+    value = _elements(value, x)
+    if _is_mask_of(x, key) and not value.ndim:
+        mask = operand(key, x.device.name)
+        assign(x, Ellipsis, record(partial(apply.elementwise, ops.where), mask, value, x))
+        return
     unit.settle()
     device = x.device
     with device.lock, device.use():
-        if type(value) is not ndarray:
-            value = operand(value, device.name)
-        native = library.native(value, device) if type(value) is ndarray else value
+        if device.kind == "cpu":
+            where = _host_key(key)
+        else:
+            places = index_arrays.positions(x.shape, key, device)
+            value = fitted(value, places.shape)
+            where = library.native(places, device)
+        native = library.native(value, device)
         fresh = copied(x, "C")
-        device.library().scatter(library.native(fresh, device), _host_key(key), native)
+        device.library().scatter(library.native(fresh, device), where, native)
         assign(x, Ellipsis, fresh)
 
 
-__all__ = ["assign", "get", "write"]
+def _elements(value: Any, x: ndarray) -> ndarray:
+    """What is assigned, in the dtype of the array.
+
+    Raises
+    ------
+    OverflowError, ValueError, TypeError
+        As NumPy, if a number does not fit.
+    """
+    name = x.device.name
+    value = operand(value, name)
+    if type(value) is not ndarray:
+        number = apply.cast_scalar(value, x.dtype).data
+        return record(lambda: apply.full((), number, x.dtype, name))
+    if value.device != x.device:
+        raise DeviceError(
+            f"assignment of an array on {value.device} to one on {x.device}; "
+            "move it with .to_device(...)"
+        )
+    return converted(value, x.dtype, copy=False)
+
+
+def fitted(value: ndarray, shape: shapes.Shape) -> ndarray:
+    """A value without leading axes of extent 1 that a shape has not.
+
+    Raises
+    ------
+    ValueError
+        If it does not broadcast to the shape.
+    """
+    _check_fits(value.shape, shape)
+    extra = max(value.ndim - len(shape), 0)
+    return reshaped(value, value.shape[extra:]) if extra else value
+
+
+def _is_mask_of(x: ndarray, key: Any) -> bool:
+    """Whether a key is one mask of the array's own shape."""
+    return (
+        isinstance(key, (ndarray, np.ndarray)) and key.dtype == dtypes.bool_
+        and key.shape == x.shape and bool(key.ndim)
+    )  # fmt: skip
+
+
+__all__ = ["assign", "fitted", "get", "write"]

@@ -249,20 +249,17 @@ def _make_shared(x: ndarray, *, for_good: bool) -> tuple[Node, int]:
 
 
 def to_numpy(x: ndarray, dtype: Any, copy: bool | None) -> np.ndarray[Any, Any]:
-    """`__array__`: a snapshot, read-only if it is large; private and writable if it is small or a
-    copy is asked for."""
+    """`__array__`: a snapshot. Memory that is lent is read-only; a copy is the caller's own."""
     unit.settle()
     if dtype is not None and np.dtype(dtype) != x.dtype:
         if copy is False:
             raise ValueError("a conversion to another dtype needs a copy")
         return x._host().astype(dtype)
-    if copy:
-        return x._host()
     device = x.device
-    if device.kind != "cpu":
-        if copy is False:
-            raise ValueError("an array on a GPU cannot be read on the host without a copy")
-        return _snapshot(x)
+    if copy is False and device.kind != "cpu":
+        raise ValueError("an array on a GPU cannot be read on the host without a copy")
+    if copy or device.kind != "cpu":
+        return x._host()
     with device.lock, device.use():
         node, offset = _evaluated(x)
         if node.shared:
@@ -272,22 +269,12 @@ def to_numpy(x: ndarray, dtype: Any, copy: bool | None) -> np.ndarray[Any, Any]:
         if x._geometry is not None and x.nbytes < node.nbytes or node.nbytes <= SMALL:
             if copy is False:
                 raise ValueError("this array cannot be lent without a copy")
-            return _snapshot(x)
+            return x._host()
         export = Export(node.data, None)
         node.lent = [*(node.lent or ()), weakref.ref(export)]
         return memory.as_numpy(
             node.data, x.shape, x.strides, x.dtype, offset, writeable=False, base=export
         )
-
-
-def _snapshot(x: ndarray) -> np.ndarray[Any, Any]:
-    """A copy. A small one can be written, since compiled code often asks for memory that can be; a
-    large one cannot, on any device: its memory is behind a buffer."""
-    array = x._host()
-    if x.nbytes <= SMALL:
-        return array
-    held = memory.from_numpy(array)
-    return memory.as_numpy(held, array.shape, array.strides, array.dtype, writeable=False)
 
 
 def to_dlpack(
@@ -401,23 +388,30 @@ _METHOD_OPTIONS = frozenset(("out", "where", "dtype", "axis", "keepdims", "initi
 
 
 def _others_ufunc(ufunc: Any, method: str, inputs: Any, kwargs: Any) -> Any:
-    """Another library's function of elements, SciPy's say. It is code for the host, and runs now.
+    """Another library's function of elements: it runs now. On CUDA SciPy's special functions are
+    CuPy's of the same names.
 
     Raises
     ------
     NotImplementedError
-        On a GPU.
+        If there is none on a GPU.
     """
+    from .numpy_surface import call
+
+    name = ufunc.__name__
+
+    def find(home: Any) -> Any:
+        if home is np:
+            return ufunc
+        if getattr(sys.modules.get("scipy.special"), name, None) is not ufunc:
+            return None
+        import cupyx.scipy.special as theirs
+
+        return getattr(theirs, name, None)
+
     if method != "__call__" or kwargs:
         return NotImplemented
-    if any(isinstance(x, ndarray) and x.device.kind != "cpu" for x in inputs):
-        raise NotImplementedError(f"{ufunc.__name__} runs on the host only; pass numpy.asarray(x)")
-    found = ufunc(*(np.asarray(x) if isinstance(x, ndarray) else x for x in inputs))
-    results = found if isinstance(found, tuple) else (found,)
-    if not all(isinstance(r, (np.ndarray, np.generic)) for r in results):
-        return found  # yet another library took part
-    ours = tuple(from_host(np.asarray(r), "cpu", scalar=not r.ndim) for r in results)
-    return ours if ufunc.nout > 1 else ours[0]
+    return call(name, find, inputs, {})
 
 
 # Where our functions of the name are, by the module that NumPy's says it is from.

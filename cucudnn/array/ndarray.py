@@ -209,7 +209,13 @@ class ndarray:  # noqa: N801 - NumPy's name
         device = self.device
         with device.lock:
             node = node_of(self)
-            evaluation.evaluate([node])
+            if device.name in unlooked:
+                from . import bounds
+
+                evaluation.evaluate([node, *bounds.nodes(device)])
+                bounds.look(device)
+            else:
+                evaluation.evaluate([node])
             base = base_of(node)
             offset = node.attrs[0] if base is not node else 0
             return device.download(base, offset, node.shape, node.strides, node.dtype)  # type: ignore[no-any-return]
@@ -672,9 +678,9 @@ class ndarray:  # noqa: N801 - NumPy's name
 
     def choose(self, choices: Any, out: Any = None, mode: str = "raise") -> ndarray:
         """Elements of several arrays: these elements say of which."""
-        from .numpy_surface import surface
+        from .choosing import choose
 
-        return surface("", "choose")(self, choices, out, mode)  # type: ignore[no-any-return]
+        return choose(self, choices, out, mode)
 
     def compress(self, condition: Any, axis: int | None = None, out: Any = None) -> ndarray:
         """The slices along an axis where a condition is true."""
@@ -965,6 +971,8 @@ def wrap(node: Node, scalar: bool | None = None) -> ndarray:
     return result
 
 
+# By device: checks of index arrays whose values nobody has looked at, as bounds.py makes them.
+unlooked: dict[str, list[Any]] = {}
 # Whether a module's globals are this package's, by their identity.
 _ours: dict[int, bool] = {}
 

@@ -6,6 +6,7 @@ what it is fused with; and a draw costs no memory until its values are read.
 
 from __future__ import annotations
 
+import builtins
 import operator
 import threading
 from collections.abc import MutableSequence
@@ -13,39 +14,42 @@ from typing import Any
 
 import numpy as np
 
-from ..graph import dtypes, philox, shapes
+from ..graph import dtypes, shapes
 from ..graph.node import Node
-from ..lowering import device as devices
 from . import apply
 from . import random_numbers as numbers
 from .indexing import assign
-from .ndarray import PACKAGE, as_array, from_host, ndarray, operand, record
-from .random_numbers import WORD, Counters
+from .ndarray import PACKAGE, as_array, from_host, ndarray, record, reshaped
+from .options import into
+from .random_formulas import Formulas
+from .random_numbers import Counters
+from .random_vectors import Vectors
+from .sorting import argsort
+from .taking import take_along_axis
+
+METHOD = "Philox4x32-10"
 
 
-class Generator:
+class Generator(Formulas, Vectors):
     """A stream of random numbers; `default_rng` makes one.
 
     The numbers are those of Philox4x32-10 for a 64-bit key and a 64-bit counter, which moves on
     when a draw is recorded. So draws are lazy and fuse with what uses them, they are the same on
-    every device (normal and exponential numbers to rounding), and threads that share a generator
-    draw disjoint counters.
+    every device (integers and uniform numbers in all bits, others to rounding), and threads that
+    share a generator draw disjoint counters.
+
+    The methods of distributions that need rejection (`gamma`, `poisson`, ...) say that they run at
+    once: there the numbers are those of NumPy or CuPy, for a seed of our key and counter, and
+    differ between the CPU and CUDA.
 
     Every method takes `device`; by default numbers are made on the device of array arguments, else
     on the generator's own.
     """
 
-    __slots__ = ("__weakref__", "_counter", "_device", "_key", "_lock", "_sequence")
-
-    def __init__(self, sequence: Any, *, device: Any = None, counter: int = 0) -> None:
-        self._sequence = sequence
-        self._key = int(sequence.generate_state(1, np.uint64)[0])
-        self._counter = counter
-        self._device = None if device is None else devices.get(device).name
-        self._lock = threading.Lock()
+    __slots__ = ()
 
     def __repr__(self) -> str:
-        return f"Generator(Philox4x32-10, key={self._key:#x}, counter={self._counter})"
+        return f"Generator({METHOD}, key={self._key:#x}, counter={self._counter})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         with self._lock:
@@ -54,51 +58,6 @@ class Generator:
     def spawn(self, n_children: int) -> list[Generator]:
         """New generators whose numbers are independent of this one's."""
         return [Generator(s, device=self._device) for s in self._sequence.spawn(n_children)]
-
-    # --- machinery --------------------------------------------------------------------------------
-
-    def _advance(self, count: int) -> int:
-        """Take counters; returns the first."""
-        with self._lock:
-            start = self._counter
-            self._counter = (start + count) % WORD
-        return start
-
-    def _where(self, device: Any, operands: tuple[Any, ...] = ()) -> str:
-        if device is None:
-            known = (x for x in operands if type(x) is ndarray)
-            device = next((x.device for x in known), self._device)
-        return devices.get(device).name
-
-    def _draw(
-        self, make: Any, size: Any, device: Any, parameters: tuple[Any, ...] = (), each: int = 1
-    ) -> ndarray:
-        """Record `make(counters, *parameters)`; the result's shape is `size`, or what the
-        parameters broadcast to."""
-        name = self._where(device, parameters)
-        operands = [operand(p, name) for p in parameters]
-        given = [x.shape for x in operands if type(x) is ndarray]
-        natural = shapes.broadcast(*given)
-        shape = natural if size is None else numbers.shape_of(size)
-        if natural != () and not _fits(natural, shape):
-            raise ValueError(f"size {shape} does not fit arguments of shape {natural}")
-        start = self._advance(shapes.size(shape) * each)
-        counters = Counters(self._key, start, each, shape, name)
-        return record(
-            lambda *nodes: make(counters, *nodes),
-            *operands,
-            scalar=size is None and shape == (),
-        )
-
-    def _host_bits(self, count: int) -> Any:
-        """The next bits as a NumPy array: for what needs sorting or searching."""
-        start = self._advance(count)
-        return philox.bits(
-            np.arange(count, dtype=np.uint64) + np.uint64(start), np.uint64(self._key)
-        )
-
-    def _host_units(self, count: int) -> Any:
-        return (self._host_bits(count) >> np.uint64(11)) * 2.0**-53
 
     # --- floating-point numbers -------------------------------------------------------------------
 
@@ -148,7 +107,7 @@ class Generator:
         6.76 for float32.
         """
         kind = numbers.floating(dtype, "standard_normal")
-        each = 2 if kind == dtypes.float64 else 1
+        each = numbers.gaussian_counters(kind)
         return self._draw(lambda c: numbers.gaussian(c, kind), size, device, each=each)
 
     def normal(
@@ -162,13 +121,13 @@ class Generator:
     ) -> ndarray:
         """Normal numbers of mean `loc` and deviation `scale`."""
         kind = numbers.floating(dtype, "normal")
-        numbers.check_positive(scale, "scale")
+        numbers.check("normal", numbers.NOT_NEGATIVE, scale=scale)
 
         def make(counters: Counters, mean: Any, deviation: Any) -> Node:
             scaled = numbers.times(numbers.gaussian(counters, kind), deviation, kind)
             return numbers.plus(scaled, mean, kind)
 
-        each = 2 if kind == dtypes.float64 else 1
+        each = numbers.gaussian_counters(kind)
         return self._draw(make, size, device, (loc, scale), each)
 
     def standard_exponential(
@@ -188,7 +147,7 @@ class Generator:
     ) -> ndarray:
         """Exponential numbers of mean `scale`."""
         kind = numbers.floating(dtype, "exponential")
-        numbers.check_positive(scale, "scale")
+        numbers.check("exponential", numbers.NOT_NEGATIVE, scale=scale)
 
         def make(counters: Counters, mean: Any) -> Node:
             return numbers.times(numbers.exponential(counters, kind), mean, kind)
@@ -267,6 +226,39 @@ class Generator:
         else:
             raise TypeError(f"shuffle: expected an array or a list, got {type(x).__name__}")
 
+    def permuted(
+        self, x: Any, *, axis: int | None = None, out: Any = None, device: Any = None
+    ) -> ndarray:
+        """The elements of x, with each row along an axis in a random order of its own; lazy.
+
+        Parameters
+        ----------
+        x : array_like
+        axis : int, optional
+            By default all elements change places.
+        out : ndarray, optional
+            Where the result is written; x itself is allowed.
+        device : str or Device, optional
+
+        Returns
+        -------
+        ndarray
+            Of the shape of x, or `out`.
+        """
+        array = as_array(x, self._where(device, (x,)))
+        flat, along = (reshaped(array, (-1,)), 0) if axis is None else (array, axis)
+        order = argsort(self._draw(lambda c: c.bits(), flat.shape, array.device), axis=along)
+        mixed = take_along_axis(flat, order, axis=along)
+        result: ndarray = into("permuted", reshaped(mixed, array.shape), out, casting="same_kind")
+        return result
+
+    def bytes(self, length: int) -> builtins.bytes:
+        """Random bytes."""
+        if length < 0:
+            raise ValueError(f"bytes: expected a length that is not negative, got {length}")
+        words: builtins.bytes = self._host_bits(-(-length // 8)).astype("<u8").tobytes()
+        return words[:length]
+
     def choice(
         self,
         a: Any,
@@ -334,11 +326,44 @@ class Generator:
 Generator.__module__ = f"{PACKAGE}.random"
 
 
-def _fits(inner: shapes.Shape, outer: shapes.Shape) -> bool:
-    try:
-        return shapes.broadcast(inner, outer) == outer
-    except ValueError:
-        return False
+class SharedGenerator(Generator):
+    """The generator of the module `random`, which can start anew. It takes its seed at the first
+    draw, so an import costs nothing."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        self._sequence = None
+        self._key = self._counter = 0
+        self._device = None
+        self._lock = threading.Lock()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _get_shared, ()
+
+    def _advance(self, count: int) -> tuple[int, int]:
+        if self._sequence is None:
+            self.restart(default_rng(), only_first=True)
+        return super()._advance(count)
+
+    def restart(self, other: Generator, *, only_first: bool = False) -> None:
+        """Go on where another generator is."""
+        with self._lock:
+            if self._sequence is None or not only_first:
+                self._sequence, self._key = other._sequence, other._key
+                self._counter = other._counter
+
+    def state(self) -> tuple[str, Any, int]:
+        """What `restart` needs: the method's name, the seed and the counter."""
+        self._advance(0)
+        return METHOD, self._sequence, self._counter
+
+
+shared = SharedGenerator()
+
+
+def _get_shared() -> SharedGenerator:
+    return shared
 
 
 def _restored(sequence: Any, device: Any, counter: int) -> Generator:

@@ -6,6 +6,7 @@ And the arguments of draws: checked, in the form that the graphs take.
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from typing import Any, NamedTuple, SupportsIndex
 
 import numpy as np
@@ -16,6 +17,7 @@ from ..graph.node import Node
 from ..graph.shapes import Shape
 from . import apply
 
+HOST = (bool, int, float, list, tuple, np.generic, np.ndarray)  # what lies on the host
 WORD = 1 << 64  # counters and keys are taken modulo this
 TWO_PI = 6.283185307179586
 
@@ -49,12 +51,31 @@ def unit(bits: Node, dtype: DType, *, positive: bool = False) -> Node:
     return apply.elementwise(ops.multiply, apply.cast(top, dtype), 2.0**-digits)
 
 
-def gaussian(counters: Counters, dtype: DType) -> Node:
+def centred(bits: Node, dtype: DType) -> Node:
+    """(n + 1/2) / 2^52 (float64) or (n + 1/2) / 2^23 (float32): between 0 and 1, and neither."""
+    digits, whole = (52, dtypes.int64) if dtype == dtypes.float64 else (23, dtypes.int32)
+    top = apply.cast(apply.elementwise(ops.bitwise_right_shift, bits, 64 - digits), whole)
+    shifted = apply.elementwise(ops.add, apply.cast(top, dtype), 0.5)
+    return apply.elementwise(ops.multiply, shifted, 2.0**-digits)
+
+
+def opposite_log(value: Node) -> Node:
+    """-log(u), of numbers that are not above 1."""
+    return apply.elementwise(ops.abs_, apply.elementwise(ops.log, value))
+
+
+def gaussian_counters(dtype: DType) -> int:
+    """How many counters a normal number takes."""
+    return 2 if dtype == dtypes.float64 else 1
+
+
+def gaussian(counters: Counters, dtype: DType, first: int = 0) -> Node:
     """Box and Muller's transform, the cosine alone: a normal number from two uniform ones."""
     if dtype == dtypes.float64:
-        radius, turn = unit(counters.bits(0), dtype, positive=True), unit(counters.bits(1), dtype)
+        radius = unit(counters.bits(first), dtype, positive=True)
+        turn = unit(counters.bits(first + 1), dtype)
     else:  # two halves of one counter's bits; the first is (n + 1/2) / 2^32
-        bits = counters.bits()
+        bits = counters.bits(first)
         high = apply.elementwise(ops.bitwise_right_shift, bits, 32)
         shifted = apply.elementwise(ops.add, apply.cast(high, dtype), 0.5)
         radius = apply.elementwise(ops.multiply, shifted, 2.0**-32)
@@ -67,9 +88,7 @@ def gaussian(counters: Counters, dtype: DType) -> Node:
 
 def exponential(counters: Counters, dtype: DType) -> Node:
     """-log(u) with u in (0, 1]."""
-    return apply.elementwise(
-        ops.abs_, apply.elementwise(ops.log, unit(counters.bits(), dtype, positive=True))
-    )
+    return opposite_log(unit(counters.bits(), dtype, positive=True))
 
 
 def between(bits: Node, low: Any, span: Any, dtype: DType) -> Node:
@@ -133,10 +152,38 @@ def floating(dtype: Any, what: str) -> DType:
     return result
 
 
-def check_positive(value: Any, name: str) -> None:
-    """Raise ValueError for what is known to be negative; arrays of ours are not read."""
-    if isinstance(value, (int, float, np.ndarray, np.generic)) and np.any(np.signbit(value)):
-        raise ValueError(f"{name} < 0")
+class Limit(NamedTuple):
+    """What the values of a parameter must be."""
+
+    text: str  # after "must"
+    holds: Callable[[Any], Any]
+
+
+# NaN passes where it passes in NumPy and gives NaN.
+NOT_NEGATIVE = Limit("not be negative", lambda v: (v >= 0) | (v != v))
+ZERO_OR_MORE = Limit("not be negative or NaN", lambda v: v >= 0)
+POSITIVE = Limit("be positive", lambda v: v > 0)
+ABOVE_ONE = Limit("be greater than 1", lambda v: v > 1)
+PROBABILITY = Limit("be in [0, 1]", lambda v: (v >= 0) & (v <= 1))
+POSITIVE_PROBABILITY = Limit("be in (0, 1]", lambda v: (v > 0) & (v <= 1))
+BELOW_ONE = Limit("be in [0, 1)", lambda v: (v >= 0) & (v < 1))
+LARGEST_MEAN = 2.0**63 - 10 * 2.0**31.5  # so that no count is above the largest int64
+MEAN = Limit(f"be in [0, {LARGEST_MEAN:.3g}]", lambda v: (v >= 0) & (v <= LARGEST_MEAN))
+COUNT = Limit("be in [0, 1e9)", lambda v: (v >= 0) & (v < 10**9))
+
+
+def check(what: str, limit: Limit, **values: Any) -> None:
+    """Raise ValueError for what is known to be outside a limit.
+
+    Only numbers, lists and NumPy's arrays are looked at: arrays of ours are not read.
+    """
+    for name, value in values.items():
+        if isinstance(value, HOST):
+            array = np.asarray(value)
+            wrong = np.logical_not(limit.holds(array))
+            if np.any(wrong):
+                got = array[wrong].flat[0].item()
+                raise ValueError(f"{what}: {name} must {limit.text}, got {got}")
 
 
 class Bounds(NamedTuple):

@@ -188,9 +188,7 @@ def _among_sorted(a: Node, b: Node) -> Node:
     b = apply.library(ops.sort, (b,), b.shape, dtype, (0, False, False))
     place = apply.library(ops.searchsorted, (b, a), a.shape, dtypes.int64, ("left",))
     inside = apply.elementwise(ops.minimum, place, b.size - 1)
-    return apply.elementwise(
-        ops.equal, apply.library(ops.take, (b, inside), a.shape, dtype, (0,)), a
-    )
+    return apply.elementwise(ops.equal, apply.gather(b, inside), a)
 
 
 __all__ = ["isin", "unique", "unique_all", "unique_counts", "unique_inverse", "unique_values"]

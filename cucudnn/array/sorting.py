@@ -8,7 +8,8 @@ from ..graph import dtypes, ops, shapes
 from ..graph.dtypes import DType
 from ..graph.node import Node
 from . import apply
-from .ndarray import as_array, ndarray, record, reshaped
+from .ndarray import as_array, ndarray, operand, record, reshaped
+from .taking import take_along_axis
 
 
 def sortable(dtype: DType) -> DType:
@@ -133,4 +134,44 @@ def argsort(
     return record(make, x, scalar=False)
 
 
-__all__ = ["argsort", "sort"]
+def lexsort(keys: Any, axis: int = -1) -> ndarray:
+    """The positions that put several rows of keys in order: by the last key first of all.
+
+    Parameters
+    ----------
+    keys : sequence of array_like, or an array, whose first axis is the sequence
+        All of one shape.
+    axis : int, default -1
+        The axis that is put in order.
+
+    Returns
+    -------
+    ndarray
+        int64, of the shape of a key.
+
+    Raises
+    ------
+    TypeError
+        If there is no key.
+    ValueError
+        If the keys differ in shape.
+    IndexError
+        If the axis is out of range.
+    """
+    known = keys if isinstance(keys, (list, tuple)) else as_array(keys)
+    if not len(known):
+        raise TypeError("lexsort: expected at least one key, got none")
+    device = next((k.device.name for k in known if type(k) is ndarray), None)
+    arrays = [as_array(operand(k, device), device) if device else as_array(k) for k in known]
+    if len({k.shape for k in arrays}) > 1:
+        raise ValueError(f"lexsort: expected keys of one shape, got {[k.shape for k in arrays]}")
+    arrays = [reshaped(k, (1,)) if not k.ndim else k for k in arrays]
+    axis = shapes.normal_axis(axis, arrays[0].ndim)
+    order = argsort(arrays[0], axis)
+    for key in arrays[1:]:  # a stable sort by a later key keeps the order by the earlier ones
+        step = argsort(take_along_axis(key, order, axis), axis)
+        order = take_along_axis(order, step, axis)
+    return order
+
+
+__all__ = ["argsort", "lexsort", "sort"]

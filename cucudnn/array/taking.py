@@ -1,7 +1,6 @@
 """Elements at indices along an axis: `take` and `take_along_axis`.
 
-The result is recorded, but indices are looked at when a function is called, so that one that is out
-of bounds is an IndexError there.
+The results are recorded. `bounds` looks at the indices.
 """
 
 from __future__ import annotations
@@ -10,20 +9,18 @@ from typing import Any
 
 from ..graph import dtypes, ops, shapes
 from ..graph.node import Node
-from . import apply, library
+from . import apply, bounds
+from .index_arrays import ROW, forward, total
 from .ndarray import as_array, binary, converted, ndarray, operand, record, reshaped
 from .options import into
 
 
-def _within(name: str, indices: Any, n: int, device: str) -> ndarray:
-    """Indices as int64, after a look at whether each is from -n to n - 1."""
-    given = as_array(operand(indices, device), device)
-    if given.dtype.kind not in "iub":
-        raise TypeError(f"{name}: expected integer indices, got {given.dtype.name}")
-    i = converted(given, dtypes.int64, copy=False)
-    if i.size and bool(library.call("outside", i, n=n)[0]):
-        raise IndexError(f"{name}: an index is out of bounds for an axis of extent {n}")
-    return i
+def _indices(name: str, given: Any, n: int, axis: int, device: str) -> ndarray:
+    """Indices into an axis as int64, counted from its beginning."""
+    i = as_array(operand(given, device), device)
+    if i.dtype.kind not in "iub":
+        raise TypeError(f"{name}: expected integer indices, got {i.dtype.name}")
+    return bounds.within(f"{name}: ", i, n, axis)
 
 
 def take(
@@ -64,7 +61,7 @@ def take(
     along = 0 if axis is None else shapes.normal_axis(axis, x.ndim)
     if axis is None:
         x = reshaped(x, (-1,))
-    places = _placed(indices, mode, x.shape[along], x.device.name)
+    places = _placed(indices, mode, x.shape[along], along, x.device.name)
     shape = x.shape[:along] + places.shape + x.shape[along + 1 :]
 
     def make(node: Node, i: Node) -> Node:
@@ -73,12 +70,12 @@ def take(
     return into("take", record(make, x, places), out)  # type: ignore[no-any-return]
 
 
-def _placed(indices: Any, mode: str, n: int, device: str) -> ndarray:
+def _placed(indices: Any, mode: str, n: int, axis: int, device: str) -> ndarray:
     """Indices within the bounds of an axis, by NumPy's three modes."""
     if mode not in ("raise", "wrap", "clip"):
         raise ValueError(f"take: expected mode 'raise', 'wrap' or 'clip', got {mode!r}")
     if mode == "raise" or not n:
-        return _within("take", indices, n, device)
+        return _indices("take", indices, n, axis, device)
     wide = converted(as_array(operand(indices, device), device), dtypes.int64, copy=False)
     if mode == "wrap":
         return binary(ops.remainder, wide, n)
@@ -87,7 +84,22 @@ def _placed(indices: Any, mode: str, n: int, device: str) -> ndarray:
 
 def taken(node: Node, indices: Node, shape: shapes.Shape, axis: int) -> Node:
     """The elements at int64 indices, which are within the bounds of the axis."""
-    return apply.library(ops.take, (node, indices), shape, node.dtype, (axis,))
+    before, after = node.shape[:axis], node.shape[axis + 1 :]
+    if node.device == "cpu" and shapes.size(before + after) >= ROW:
+        return apply.library(ops.take, (node, indices), shape, node.dtype, (axis,))
+    node = forward(node)
+    steps = [s // node.dtype.itemsize for s in node.strides]
+    terms = [(_along(indices, len(after)), steps[axis])]
+    for a, n in enumerate(node.shape):
+        if a != axis:
+            behind = len(node.shape) - 1 - a + (len(indices.shape) - 1 if a < axis else 0)
+            terms.append((_along(apply.iota(n, node.device), behind), steps[a]))
+    return apply.gather(node, apply.broadcast_to(total(terms), shape))
+
+
+def _along(node: Node, behind: int) -> Node:
+    """The node with axes of extent 1 behind its own."""
+    return apply.reshape(node, node.shape + (1,) * behind)
 
 
 def take_along_axis(x: Any, indices: Any, /, axis: int | None = -1) -> ndarray:
@@ -117,7 +129,7 @@ def take_along_axis(x: Any, indices: Any, /, axis: int | None = -1) -> ndarray:
     if axis is None:
         x, axis = reshaped(x, (-1,)), 0
     axis = shapes.normal_axis(axis, x.ndim)
-    places = _within("take_along_axis", indices, x.shape[axis], x.device.name)
+    places = _indices("take_along_axis", indices, x.shape[axis], axis, x.device.name)
     if places.ndim != x.ndim:
         raise ValueError(
             f"take_along_axis: expected as many axes, got arrays of {x.ndim} and {places.ndim}"
@@ -126,20 +138,14 @@ def take_along_axis(x: Any, indices: Any, /, axis: int | None = -1) -> ndarray:
     shape = shapes.broadcast(others, places.shape)
 
     def make(node: Node, i: Node) -> Node:
-        """One take from all elements: a row begins where its coordinates say."""
-        n = node.shape[axis]
-        before = apply.elementwise(ops.less, i, 0)
-        position = apply.elementwise(ops.where, before, apply.elementwise(ops.add, i, n), i)
-        steps = shapes.c_strides(node.shape)
-        position = apply.elementwise(ops.multiply, position, steps[axis])
-        for a, extent in enumerate(node.shape):
-            if a != axis and extent > 1:
-                rest = (*(1,) * a, extent, *(1,) * (len(node.shape) - a - 1))
-                along = apply.reshape(apply.iota(extent, node.device), rest)
-                begin = apply.elementwise(ops.multiply, along, steps[a])
-                position = apply.elementwise(ops.add, position, begin)
-        flat = apply.reshape(node, (node.size,))
-        return taken(flat, apply.broadcast_to(position, shape), shape, 0)
+        node = forward(node)
+        steps = [s // node.dtype.itemsize for s in node.strides]
+        terms = [(i, steps[axis])]
+        for a, n in enumerate(node.shape):
+            if a != axis and n > 1:
+                along = apply.iota(n, node.device)
+                terms.append((_along(along, len(node.shape) - 1 - a), steps[a]))
+        return apply.gather(node, apply.broadcast_to(total(terms), shape))
 
     return record(make, x, places)
 

@@ -16,7 +16,7 @@ from ..graph.dtypes import DType
 from ..graph.node import Node
 from ..graph.ops import Op
 from ..lowering import evaluate as evaluation
-from . import apply, indexing, library, unit
+from . import apply, index_arrays, indexing, library, unit
 from .manipulation import concat, moveaxis, stack
 from .ndarray import (
     as_array,
@@ -352,10 +352,16 @@ def _fold_into(op: Op, x: ndarray, key: Any, values: ndarray | None) -> None:
     unit.settle()
     device = x.device
     with device.lock, device.use():
+        if device.kind == "cpu":
+            where = indexing._host_key(key)
+        else:
+            places = index_arrays.positions(x.shape, key, device)
+            values = None if values is None else indexing.fitted(values, places.shape)
+            where = library.native(places, device)
         given = None if values is None else library.native(values, device)
         fresh = copied(x, "C")
         memory = library.native(fresh, device)
-        fold = partial(device.library().fold_at, op, memory, indexing._host_key(key), given)
+        fold = partial(device.library().fold_at, op, memory, where, given)
         evaluation.with_room(device, fold)
         indexing.assign(x, Ellipsis, fresh)
 

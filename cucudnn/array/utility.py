@@ -18,11 +18,13 @@ from .ndarray import (
     IMAGINARY,
     as_array,
     binary,
+    converted,
     geometry,
     ndarray,
     node_of,
     operand,
     ours,
+    reshaped,
 )
 
 
@@ -63,6 +65,39 @@ def diff(x: Any, /, n: int = 1, axis: int = -1, prepend: Any = None, append: Any
     for _ in range(n):
         array = binary(op, array[(*lead, slice(1, None))], array[(*lead, slice(None, -1))])
     return array
+
+
+def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> ndarray:
+    """Differences of neighbours among all elements in row-major order.
+
+    Parameters
+    ----------
+    ary : array_like
+    to_end, to_begin : array_like, optional
+        What comes behind and before the differences.
+
+    Returns
+    -------
+    ndarray
+        1-d, of ary's dtype.
+
+    Raises
+    ------
+    TypeError
+        If ary is of bool, or an end is not of the same kind of dtype.
+    """
+    x = reshaped(as_array(ary), (-1,))
+    differences = binary(ops.subtract, x[1:], x[:-1])
+    ends = []
+    for name, part in (("to_begin", to_begin), ("to_end", to_end)):
+        end = None if part is None else reshaped(as_array(part, x.device.name), (-1,))
+        if end is not None and not np.can_cast(end.dtype, x.dtype, "same_kind"):
+            raise TypeError(
+                f"ediff1d: cannot cast {name} from {end.dtype.name} to {x.dtype.name} with casting "
+                "rule 'same_kind'"
+            )
+        ends.append([] if end is None else [converted(end, x.dtype)])
+    return concat([*ends[0], differences, *ends[1]]) if ends != [[], []] else differences
 
 
 def may_share_memory(x1: Any, x2: Any, /, max_work: int | None = None) -> bool:

@@ -312,6 +312,17 @@ def _unsigned64(operands: tuple[Operand, ...]) -> tuple[DType, ...]:
     return (dtypes.uint64,) * (len(operands) + 1)
 
 
+def _index(operands: tuple[Operand, ...]) -> tuple[DType, ...]:
+    if not all(d is int or (isinstance(d, np.dtype) and d.kind in "iu") for d in operands):
+        raise TypeError("expected integers")
+    return (dtypes.int64,) * (len(operands) + 1)
+
+
+def _within(index: Any, extent: Any, out: Any = None) -> Any:
+    index = np.where(index < 0, index + extent, index)
+    return np.minimum(np.maximum(index, 0), extent - 1, out=out)
+
+
 random_bits = elementwise(
     "random_bits", 2, "integer", "64 random bits for (counter, key), by Philox 4x32-10.",
     result=_unsigned64, reference=philox.bits, expr="xp_philox({0}, {1})", work=40,
@@ -319,6 +330,10 @@ random_bits = elementwise(
 multiply_high = elementwise(
     "multiply_high", 2, "integer", "Upper 64 bits of the product of two uint64 numbers.",
     result=_unsigned64, reference=philox.multiply_high, work=4,
+)  # fmt: skip
+within = elementwise(
+    "within", 2, "integer", "An index into an axis of so many elements; from its end if negative.",
+    result=_index, reference=_within, expr="xp_within({0}, {1})", work=2,
 )  # fmt: skip
 
 
@@ -453,4 +468,6 @@ searchsorted = _add(
     Op("searchsorted", 2, Kind.LIBRARY, reference=np.searchsorted, summary="Places of insertion.")
 )
 # inputs: (x, int64 indices within its bounds); attrs: (axis,)
-take = _add(Op("take", 2, Kind.LIBRARY, reference=np.take, summary="Elements at indices."))
+take = _add(Op("take", 2, Kind.LIBRARY, reference=np.take, summary="Rows at indices."))
+# inputs: (x, int64 positions); a position counts x's elements in memory from its first one
+gather = _add(Op("gather", 2, Kind.INDEXED, work=4, summary="Elements at positions."))

@@ -155,11 +155,13 @@ class Writer:
 
 
 def name(kernel: Kernel, i: int) -> str:
-    """A value's name: x0 of an array, s0 of a scalar, r0 of a reduction, v3 of a line."""
+    """A value's name: x0 of an array, t0 of one that is read at computed positions, s0 of a scalar,
+    r0 of a reduction, v3 of a line."""
     value = kernel.values[i]
     if value.kind == "line":
         return f"v{i}"
-    return {"argument": "x", "scalar": "s", "reduction": "r"}[value.kind] + str(value.number)
+    letters = {"argument": "x", "table": "t", "scalar": "s", "reduction": "r"}
+    return letters[value.kind] + str(value.number)
 
 
 def rounded(dtype: DType, text: str) -> str:
@@ -176,6 +178,9 @@ def statement(kernel: Kernel, i: int) -> str:
     c_type = dtypes.value_type(value.dtype)
     operands = [name(kernel, k) for k in value.operands]
     source = kernel.values[value.operands[0]].dtype if value.operands else value.dtype
+    if value.op is ops.gather:
+        element = f"p{kernel.values[value.operands[0]].number}[{operands[1]}]"
+        return f"const {c_type} {name(kernel, i)} = {load(value, element)};"
     if value.op is ops.astype and source == dtypes.float64 and dtypes.is_half(value.dtype):
         half = "half" if value.dtype == dtypes.float16 else "bfloat"
         return f"const float {name(kernel, i)} = xp_load(xp_to_{half}({operands[0]}));"

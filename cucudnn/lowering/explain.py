@@ -187,9 +187,13 @@ def _info(node: Node) -> NodeInfo:
 def _read(bound: Bound) -> int:
     """Bytes of the arguments, each array's elements counted once."""
     read: dict[Node, int] = {}
-    for node, strides in zip(bound.arguments, bound.launch.strides, strict=False):
-        if node.op is not ops.iota:
-            read[node] = read.get(node, 0) + _touched(bound.launch.extents, strides, node)
+    tables = bound.kernel.tables
+    for k, (node, strides) in enumerate(zip(bound.arguments, bound.launch.strides, strict=False)):
+        if k in tables:  # as if each element were read at a place of its own
+            strides = (1,) * len(strides)
+        elif node.op is ops.iota:
+            continue
+        read[node] = read.get(node, 0) + _touched(bound.launch.extents, strides, node)
     return sum(min(n, node.nbytes) for node, n in read.items())
 
 

@@ -27,6 +27,7 @@ class Group:
     members: dict[Node, list[Place]] = field(default_factory=dict)  # computed here
     loads: dict[Node, list[Place]] = field(default_factory=dict)  # read from memory, or undecided
     outputs: dict[Node, Place] = field(default_factory=dict)  # stored here
+    tables: set[Node] = field(default_factory=set)  # read at positions that are computed here
     after: set[Group] = field(default_factory=set)  # groups that must run later
     written: Place | None = None  # of an UPDATE: the region, in bytes of the base's memory
     merged: Group | None = None
@@ -135,6 +136,8 @@ def operand_places(group: Group, node: Node, place: Place) -> list[tuple[Node, P
     if node.op.kind is Kind.REDUCTION:
         return _reduced_operand(group, node, place)
     inputs = [n for n in node.inputs or () if n.op is not ops.scalar]
+    if node.op.kind is Kind.INDEXED:
+        table, inputs = inputs[0], inputs[1:]
     proportional = [_scale(node, n) for n in inputs]
     if None in proportional:
         split_before = len(group.space)
@@ -152,6 +155,8 @@ def operand_places(group: Group, node: Node, place: Place) -> list[tuple[Node, P
             assert maps is not None
             at = compose(maps, child.strides, len(group.space))
         result.append(through_view(child, at))
+    if node.op.kind is Kind.INDEXED:
+        result.insert(0, through_view(table, Place(0, (0,) * len(group.space))))
     return result
 
 

@@ -163,6 +163,8 @@ class HostCall(Call):
                 arguments, kernel.arguments, launch.strides, launch.offsets, strict=False
             )
         ]
+        for k in kernel.tables:
+            views[k] = _table(arguments[k], kernel.arguments[k].dtype, launch.offsets[k])
         targets = [
             _view(
                 buffer,
@@ -226,6 +228,12 @@ def _view(
         steps = np.arange(n, dtype=np.int64) * s
         value = value + steps.reshape((1,) * axis + (n,) + (1,) * (len(extents) - axis - 1))
     return np.broadcast_to(value, extents)
+
+
+def _table(buffer: Buffer, dtype: DType, offset: int) -> Any:
+    """Memory as one axis of elements, from an offset on."""
+    n = (buffer.nbytes - offset) // dtype.itemsize
+    return memory.as_numpy(buffer, (n,), (dtype.itemsize,), dtype, offset)
 
 
 # --- the elementary library: kernels of one op, which the interpreter calls -----------------------

@@ -120,9 +120,16 @@ class _Lines:
     def _value(self, i: int, value: Value) -> Any:
         if value.kind == "argument":
             return _at(self.arguments[value.number], self.block)
+        if value.kind == "table":
+            return self.arguments[value.number]
         if value.kind == "scalar":
             return self.scalars[value.number]
         assert value.op is not None, "reductions are given"
+        if value.op is ops.gather:
+            table, positions = (self.values[k] for k in value.operands)
+            target = self.targets.get(i)
+            out = target if target is not None and target.shape == positions.shape else None
+            return table.take(positions, out=out, mode="clip")
         operands = [self.values[k] for k in value.operands]
         target = self.targets.get(i)
         if self.scratch is not None and target is None and isinstance(value.op.reference, np.ufunc):

@@ -33,7 +33,7 @@ class Argument(NamedTuple):
 class Value(NamedTuple):
     """One value of the kernel: of an argument, a scalar, a line, or a reduction."""
 
-    kind: str  # 'argument' | 'scalar' | 'line' | 'reduction'
+    kind: str  # 'argument' | 'table' | 'scalar' | 'line' | 'reduction'
     dtype: DType
     number: int = 0  # of the argument, scalar or reduction
     op: Op | None = None
@@ -90,6 +90,11 @@ class Kernel:
     def template(self) -> str:
         """map, row or column."""
         return "map" if not self.reductions else "column" if self.column else "row"
+
+    @property
+    def tables(self) -> frozenset[int]:
+        """The arguments that are read at computed positions."""
+        return frozenset(v.number for v in self.values if v.kind == "table")
 
     @property
     def has_users_code(self) -> bool:
@@ -159,6 +164,15 @@ class _Builder:
         value = Value("argument", node.dtype, index)
         return self.number((node, place), value, inner, False)
 
+    def table(self, node: Node, place: Place) -> int:
+        """The memory of a node, which is read at computed positions."""
+        key = ("table", node, place.offset)
+        if key not in self.numbers:
+            self.arguments.append((node, place))
+            value = Value("table", node.dtype, len(self.arguments) - 1)
+            return self.number(key, value, False, False)
+        return self.numbers[key]
+
     def scalar(self, node: Node) -> int:
         if node not in self.numbers:
             self.scalars.append(node)
@@ -174,9 +188,11 @@ class _Builder:
         found = operand_places(self.group, node, place)
         assert found is not None, node
         at = iter(found)
-        operands = tuple(
+        inputs = node.inputs or ()
+        first = (self.table(*next(at)),) if node.op.kind is Kind.INDEXED else ()
+        operands = first + tuple(
             self.scalar(n) if n.op is ops.scalar else self.read(*next(at))
-            for n in node.inputs or ()
+            for n in inputs[len(first) :]
         )
         if node.op.kind is Kind.REDUCTION:
             result = self._reduce(node, operands[0])
@@ -217,9 +233,10 @@ def build(group: Group, device: str) -> Bound:
     )
     launch = Launch(kept + reduced, strides, tuple(p.offset for p in places))
     count = len(builder.arguments)
+    tables = {v.number for v in builder.values if v.kind == "table"}
     arguments = tuple(
-        Argument(n.dtype, _classes(s), not is_index(n))
-        for (n, _), s in zip(builder.arguments, strides, strict=False)
+        Argument(n.dtype, _classes(s), k in tables or not is_index(n))
+        for k, ((n, _), s) in enumerate(zip(builder.arguments, strides, strict=False))
     )
     outputs = tuple(
         # by where it is stored: a value that is the same for the whole row may fill the row

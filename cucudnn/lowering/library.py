@@ -79,7 +79,6 @@ LIBRARY: list[Row] = [
     Row(ops.sort, "cuda", always, "Thrust", "sort"),
     Row(ops.argsort, "cuda", always, "Thrust", "argsort"),
     Row(ops.searchsorted, "cuda", always, "CuPy", "searchsorted"),
-    Row(ops.take, "cuda", always, "CuPy", "take"),
     Row(ops.sort, "cpu", always, "NumPy", "sort"),
     Row(ops.argsort, "cpu", always, "NumPy", "argsort"),
     Row(ops.searchsorted, "cpu", always, "NumPy", "searchsorted"),

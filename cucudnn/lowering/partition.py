@@ -63,6 +63,9 @@ def join(walk: Walk, group: Group, node: Node) -> None:
         assert found is not None, node
         for child, place in found:
             need(walk, group, child, place)
+        if node.op.kind is Kind.INDEXED:
+            group.tables.add(found[0][0])
+            walk.in_memory.add(found[0][0])
     del group.loads[node]
 
 
@@ -157,6 +160,7 @@ def _merge(walk: Walk, a: Group, b: Group) -> None:
             own = mine.setdefault(node, [])
             own += [p for p in places if p not in own]
     a.outputs.update(b.outputs)
+    a.tables |= b.tables
     a.after |= b.after
     b.merged = a
     for node in a.loads:

@@ -101,6 +101,11 @@ def not_a_kernel(walk: Walk, group: Group, node: Node) -> bool:
     return not group.is_kernel
 
 
+def is_indexed(walk: Walk, group: Group, node: Node) -> bool:
+    """What is read at computed positions is in memory before."""
+    return node in group.tables
+
+
 def row_differs(walk: Walk, group: Group, node: Node) -> bool:
     """A reduction joins whole and once: as epilogue, or beside reductions of its extents."""
     if node.op.kind is not Kind.REDUCTION:
@@ -197,6 +202,7 @@ def no_map_tells(walk: Walk, group: Group, node: Node) -> bool:
 
 PREDICATES: tuple[Predicate, ...] = (
     not_a_kernel,
+    is_indexed,
     row_differs,
     goes_back,
     repeats_across_broadcast,

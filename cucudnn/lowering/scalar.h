@@ -670,6 +670,14 @@ XP_FN uint64_t xp_multiply_high(uint64_t a, uint64_t b) {
 }
 #endif
 
+//! xp_within : xp_core
+XP_FN int64_t xp_within(int64_t index, int64_t extent) {
+  const uint64_t wrapped = index < 0 ? uint64_t(index) + uint64_t(extent) : uint64_t(index);
+  const int64_t i = int64_t(wrapped), last = int64_t(uint64_t(extent) - 1);
+  const int64_t low = i < 0 ? 0 : i;
+  return low < last ? low : last;
+}
+
 //! xp_exp_parts : xp_core
 #ifndef XP_CUDA
 // 2^k from k + XP_SHIFT.

@@ -296,3 +296,12 @@ def test_no_points_are_continued_with_zeros(name, shape, device):
     more = {"s": (3,), "axes": (-1,)} if name.endswith("n") else {"n": 3}
     got = getattr(xp.fft, name)(xp.zeros(shape, dtype=xp.complex64), **more)
     np.testing.assert_array_equal(xp.asnumpy(got), np.zeros((*shape[:-1], 3)))
+
+
+def test_one_number_anywhere_in_memory(device):
+    a = np.array([2.75, 1.0625, 0.0625], np.float32)
+    x = xp.asarray(a, device=device)
+    for i in range(3):
+        np.testing.assert_allclose(xp.asnumpy(xp.fft.rfft(x[i : i + 1])), np.fft.rfft(a[i : i + 1]))
+    both = xp.fft.rfft(x[1:]), np.fft.rfft(a[1:])
+    np.testing.assert_allclose(xp.asnumpy(both[0]), both[1], rtol=1e-6)

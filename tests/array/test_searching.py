@@ -228,3 +228,11 @@ def test_where_of_a_condition_alone(device):
         np.testing.assert_array_equal(xp.asnumpy(got), expected)
     with pytest.raises(ValueError, match="where"):
         xp.where(x > 1, x)
+
+
+def test_searchsorted_of_subnormal_numbers(device):
+    keys = np.array([-1e-45, -0.0, 0.0, 1e-45, 1.0], np.float32)
+    values = np.array([-1e-44, -1e-45, 0.0, -0.0, 1e-45, 2e-45, np.nan], np.float32)
+    for side in ("left", "right"):
+        got = xp.searchsorted(xp.asarray(keys, device=device), xp.asarray(values), side)
+        assert got.tolist() == np.searchsorted(keys, values, side).tolist()

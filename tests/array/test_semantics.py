@@ -320,7 +320,7 @@ def test_a_snapshot_stays(n):
 
 
 def test_a_large_snapshot_is_read_only():
-    e = np.asarray(xp.arange(100_000.0))[1:]
+    e = np.asarray(xp.arange(100_000.0, device="cpu"))[1:]
     assert not e.flags.writeable
     with pytest.raises(ValueError, match=r"WRITEABLE|writ"):
         e.flags.writeable = True

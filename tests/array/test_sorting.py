@@ -185,3 +185,32 @@ def test_kinds_of_numpy_are_taken(device, kind):
 def test_unknown_kinds_are_not(device):
     with pytest.raises(ValueError, match="kind"):
         xp.argsort(xp.ones(2), kind="bogo")
+
+
+KEYS = [[2, 1, 2, 1, 0], [0.5, np.nan, 0.5, -1.0, 2.0], [1, 1, 0, 1, 0]]
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_lexsort(device, count):
+    ours = [xp.asarray(k, device=device) for k in KEYS[:count]]
+    order = np.lexsort(KEYS[:count])
+    check(xp.lexsort(ours), order)
+    check(xp.lexsort([ours[0], *KEYS[1:count]]), order)
+
+
+def test_lexsort_of_rows(device):
+    a = np.random.default_rng(0).integers(0, 3, (3, 4, 5))
+    x = xp.asarray(a, device=device)
+    for axis in (-1, 0, 1):
+        check(xp.lexsort(x, axis), np.lexsort(a, axis))
+    check(xp.lexsort(xp.asarray(KEYS[0], device=device)[:1]), np.array([0]))
+
+
+def test_lexsort_errors(device):
+    x = xp.ones((2, 3), device=device)
+    with pytest.raises(TypeError, match="at least one key"):
+        xp.lexsort([])
+    with pytest.raises(ValueError, match="one shape"):
+        xp.lexsort([x[0], x[0, :2]])
+    with pytest.raises(IndexError):
+        xp.lexsort(x, axis=1)

@@ -54,6 +54,21 @@ def test_diff_is_lazy_and_one_kernel(device):
     assert len(xp.explain(y).kernels) == 1
 
 
+def test_ediff1d(device):
+    for dtype in ("int32", "float64", "uint8"):
+        a = A.astype(dtype)
+        x = xp.asarray(a)
+        check(xp.ediff1d(x), np.ediff1d(a))
+        end, begin = np.array([7, 8], dtype), np.ones((1, 2), dtype)
+        check(xp.ediff1d(x, end, begin), np.ediff1d(a, end, begin))
+        check(
+            xp.ediff1d(x, to_begin=np.array(3, dtype)), np.ediff1d(a, to_begin=np.array(3, dtype))
+        )
+    check(xp.ediff1d([5]), np.ediff1d([5]))
+    with pytest.raises(TypeError, match="to_end from float64"):
+        xp.ediff1d([1, 2], to_end=0.5)
+
+
 def test_diff_errors(device):
     with pytest.raises(ValueError, match="negative"):
         xp.diff(xp.ones(3), n=-1)

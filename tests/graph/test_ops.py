@@ -27,6 +27,7 @@ DOORS = {
     "complex": "writes to .real and .imag",
     "random_bits": "random",
     "multiply_high": "random",
+    "within": "index arrays",
 }
 # Rows whose public function is a view, or takes no second array.
 RECORDED = {*DOORS, "real", "imag", "copy", "astype"}
@@ -126,6 +127,8 @@ def numpy_of(op, *operands):
     with np.errstate(all="ignore"):
         if op is ops.nextafter:  # of the half's own values
             return np.nextafter(*operands)
+        if op is ops.within:
+            return np.asarray(op.reference(*(x.astype(np.int64) for x in operands)))
         if op in (ops.random_bits, ops.multiply_high):
             operands = [x.astype(np.uint64) for x in operands]
         wide = [x.astype(np.float32) if x.dtype == dtypes.bfloat16 else x for x in operands]
@@ -134,7 +137,7 @@ def numpy_of(op, *operands):
 
 def accepted(op, dtype):
     """Whether NumPy has the op for a dtype."""
-    if op in (ops.random_bits, ops.multiply_high):
+    if op in (ops.random_bits, ops.multiply_high, ops.within):
         return dtype.kind in "iu"
     if op is ops.complex_:
         return dtype in (dtypes.float32, dtypes.float64)

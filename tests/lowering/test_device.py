@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import subprocess
 import sys
@@ -12,6 +13,9 @@ import pytest
 import cucudnn as xp
 from cucudnn.errors import DeviceError
 from cucudnn.lowering import device as devices
+
+# So that the default device is found, and not set.
+NO_DEVICE = {k: v for k, v in os.environ.items() if k != "CUCUDNN_DEVICE"}
 
 
 def test_equal_to_its_name(device: str) -> None:
@@ -162,7 +166,7 @@ in_child(work)
 assert xp.asnumpy(x + 1).tolist() == [3, 3, 3]
 """
     )
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60, env=NO_DEVICE)
 
 
 def test_what_a_fork_from_cuda_leaves() -> None:
@@ -192,4 +196,4 @@ in_child(work)
 assert xp.asnumpy(x).tolist() == [1, 1, 1]
 """
     )
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60, env=NO_DEVICE)

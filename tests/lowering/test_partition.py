@@ -38,6 +38,7 @@ WORKLOADS: dict[str, tuple[Callable[[str], Any], int]] = {
     "constants": (lambda d: xp.ones((9, 9), device=d) * 2 + xp.zeros((9, 9), device=d), 1),
     "cosine": (lambda d: _cosine(array(d, 500), array(d, 500)), 1),
     "concat": (lambda d: xp.concat([array(d, 9) + 1, array(d, 5) * 2]), 2),
+    "elements at indices": (lambda d: _picked(array(d, 100)), 1),
     "500 operations": (lambda d: _long(array(d, 100), 500), 3),
 }  # fmt: skip
 
@@ -45,6 +46,11 @@ WORKLOADS: dict[str, tuple[Callable[[str], Any], int]] = {
 def _two(x: Any) -> Any:
     y = x + 1
     return y * 2, y * 3
+
+
+def _picked(x: Any) -> Any:
+    i = xp.asarray([3, 1, 2], device=x.device)
+    return xp.sum(x[i + 1] * 2 + xp.asarray([1.0, 2.0, 3.0], device=x.device)[::-1])
 
 
 def _asked(x: Any) -> Any:
@@ -102,6 +108,14 @@ def test_not_a_kernel(device: str, reasons: list[str]) -> None:
     x = array(device, 8, 8)
     assert len(xp.explain((x + 1) @ x).kernels) == 1
     assert reasons == ["not_a_kernel"]
+
+
+def test_is_indexed(device: str, reasons: list[str]) -> None:
+    x = array(device, 100)
+    i = xp.asarray([3, 1, 2], device=device)
+    y = x + 1
+    assert len(xp.explain(y[i] * 2).kernels) == 2
+    assert "is_indexed" in reasons
 
 
 def test_row_differs(device: str, reasons: list[str]) -> None:

@@ -7,7 +7,7 @@ return arrays.
 from .accumulation import accumulate
 from .convolution import conv2d
 from .fourier import fft
-from .indexing import gather, nonzero, outside, repeat, scatter, take
+from .indexing import nonzero, repeat, scatter
 from .linear_algebra import (
     cholesky,
     det,
@@ -23,6 +23,7 @@ from .linear_algebra import (
     svdvals,
 )
 from .products import matmul, matmul_half
+from .random import sample
 from .scan import scan
 from .sets import bincount, unique
 from .sorting import argsort, searchsorted, sort
@@ -41,15 +42,14 @@ __all__ = [
     "eigvalsh",
     "fft",
     "fold_at",
-    "gather",
     "inv",
     "matmul",
     "matmul_half",
     "nonzero",
-    "outside",
     "qr",
     "reduceat",
     "repeat",
+    "sample",
     "scan",
     "scatter",
     "searchsorted",
@@ -58,6 +58,5 @@ __all__ = [
     "sort",
     "svd",
     "svdvals",
-    "take",
     "unique",
 ]

@@ -15,7 +15,9 @@ def fft(node: Node, out: Any, x: Any) -> None:
     points = list(extents)
     if name == "irfftn":
         points[-1] = extents[-1] // 2 + 1
-    x = _fitted(x, points, axes)
+    x = cupy.ascontiguousarray(_fitted(x, points, axes))  # CuPy takes strides of 0 for others
+    if x.data.ptr % 16:  # cuFFT reads pairs of real numbers as one complex number
+        x = x.copy()
     out[...] = getattr(cupy.fft, name)(x, s=extents, axes=axes, norm=norm)
 
 

@@ -1,81 +1,38 @@
-"""Elements at index arrays and masks on CUDA.
-
-NumPy's rules and errors on the host, elements on the GPU.
-"""
+"""Writes at index arrays, and what masks name, on CUDA."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import cupy
-import numpy as np
-
-from ...graph.node import Node
 
 
-def _positions(shape: tuple[int, ...], key: Any) -> np.ndarray[Any, Any]:
-    """Row-major positions of the elements that a key names."""
-    total: Any = np.broadcast_to(np.int64(0), shape)[key]
-    step = 1
-    for axis in range(len(shape) - 1, -1, -1):
-        along = np.arange(shape[axis], dtype=np.int64).reshape(-1, *(1,) * (len(shape) - axis - 1))
-        total = total + np.broadcast_to(along, shape)[key] * step
-        step *= shape[axis]
-    return np.asarray(total, np.int64)
+def scatter(x: Any, places: Any, value: Any) -> None:
+    """Set the elements of a C-contiguous array at positions; of equal ones the last wins."""
+    places = places.reshape(-1)
+    if not places.size:
+        return
+    order, begin = runs(places)
+    last = order[cupy.append(begin[1:], places.size) - 1]
+    bits(x).reshape(-1)[places[last]] = spread(value, places)[last]
 
 
-def _layout(x: Any, key: Any) -> tuple[int, ...]:
-    """Strides, in elements, that NumPy gives to the elements at a key: of an array of bytes that
-    lies in memory as x does."""
-    order = sorted(range(x.ndim), key=lambda a: (-abs(x.strides[a]), a))
-    strides, step = [0] * x.ndim, 1
-    for axis in reversed(order):
-        strides[axis] = step
-        step *= x.shape[axis]
-    untouched = np.zeros(max(step, 1), np.int8)
-    shown = np.lib.stride_tricks.as_strided(untouched, x.shape, strides)
-    return np.asarray(shown[key]).strides
+def runs(places: Any) -> tuple[Any, Any]:
+    """An order in which equal positions stand together, each as before; where the runs begin."""
+    order = cupy.argsort(places, kind="stable")
+    found = places[order]
+    (begin,) = cupy.nonzero(cupy.append(True, found[1:] != found[:-1]))
+    return order, begin
 
 
-def gather(x: Any, key: Any) -> Any:
-    """The elements at index arrays or masks."""
-    positions = _positions(x.shape, key)
-    found = cupy.ascontiguousarray(x).reshape(-1)[cupy.asarray(positions)]
-    strides = tuple(s * x.dtype.itemsize for s in _layout(x, key))
-    if found.strides == strides or not found.size:
-        return found
-    result = cupy.ndarray(found.shape, found.dtype, strides=strides)
-    result[...] = found
-    return result
+def spread(value: Any, places: Any) -> Any:
+    """The bits of a value for each position."""
+    return cupy.ascontiguousarray(cupy.broadcast_to(bits(value), places.shape)).reshape(-1)
 
 
-def scatter(x: Any, key: Any, value: Any) -> None:
-    """Set the elements of a C-contiguous array at index arrays or masks; of equal places the last
-    wins."""
-    positions = _positions(x.shape, key)
-    if isinstance(value, cupy.ndarray):
-        while value.ndim > positions.ndim and value.shape[0] == 1:
-            value = value[0]
-        value = cupy.broadcast_to(value, positions.shape).reshape(-1)
-    backwards = positions.reshape(-1)[::-1]
-    places, first = np.unique(backwards, return_index=True)
-    if isinstance(value, cupy.ndarray) and value.ndim:
-        value = value[cupy.asarray(positions.size - 1 - first)]
-    if places.size:
-        x.reshape(-1)[cupy.asarray(places)] = value
-
-
-def take(node: Node, out: Any, x: Any, indices: Any) -> None:
-    """The elements at indices along an axis; the indices are within its bounds."""
-    (axis,) = node.attrs
-    if x.dtype.kind == "V":  # bfloat16: moved as bits
-        x, out = x.view(cupy.uint16), out.view(cupy.uint16)
-    cupy.take(x, indices, axis, out=out)
-
-
-def outside(indices: Any, *, n: int) -> Any:
-    """Whether an index is none of -n to n - 1, as a 0-d array."""
-    return (indices.min() < -n) | (indices.max() >= n)
+def bits(x: Any) -> Any:
+    """bfloat16 as the integers that CuPy can move."""
+    return x.view(cupy.uint16) if x.dtype.kind == "V" else x
 
 
 def nonzero(mask: Any) -> tuple[Any, ...]:

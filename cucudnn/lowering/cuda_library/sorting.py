@@ -11,16 +11,25 @@ from ...graph.node import Node
 
 # NumPy's order. A real NaN is behind all numbers; of complex numbers R + Rj, R + NaNj, NaN + Rj,
 # NaN + NaNj.
+# float32 is compared as integers: CuPy's kernels take subnormal numbers for 0.
 _ORDER = """
+template <typename T> __device__ T rank(T x) { return x; }
+__device__ int rank(float x) {
+  const int bits = __float_as_int(x);
+  return bits < 0 ? -(bits & 0x7fffffff) : bits;
+}
+template <typename T> __device__ bool is_less(T a, T b) {
+  return a == a && b == b && rank(a) < rank(b);
+}
 template <typename T> __device__ bool is_before(const T& a, const T& b) {
-  return a < b || (b != b && a == a);
+  return is_less(a, b) || (b != b && a == a);
 }
 template <typename T> __device__ bool is_before(const complex<T>& a, const complex<T>& b) {
   const bool a_whole = a.imag() == a.imag(), b_whole = b.imag() == b.imag();
-  if (a.real() < b.real()) return a_whole || !b_whole;
-  if (a.real() > b.real()) return a_whole && !b_whole;
-  const bool both = a.real() != a.real() && b.real() != b.real();
-  return a.real() == b.real() || both ? is_before(a.imag(), b.imag()) : b.real() != b.real();
+  if (is_less(a.real(), b.real())) return a_whole || !b_whole;
+  if (is_less(b.real(), a.real())) return a_whole && !b_whole;
+  const bool a_nan = a.real() != a.real(), b_nan = b.real() != b.real();
+  return a_nan == b_nan ? is_before(a.imag(), b.imag()) : b_nan;
 }
 """
 _places = cupy.ElementwiseKernel(

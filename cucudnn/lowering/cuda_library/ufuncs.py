@@ -20,7 +20,7 @@ from .. import compile as cache
 from .. import cuda, dialect, render_cuda, scalar
 from ..cuda_text import THREADS
 from ..dialect import Writer
-from .indexing import _positions
+from .indexing import bits, runs, spread
 
 
 def reduceat(x: Any, *, op: Op, starts: np.ndarray[Any, Any]) -> Any:
@@ -35,33 +35,19 @@ def reduceat(x: Any, *, op: Op, starts: np.ndarray[Any, Any]) -> Any:
     return out
 
 
-def fold_at(op: Op, x: Any, key: Any, values: Any) -> None:
-    """Fold values into the elements of a C-contiguous array at a key, one after the other."""
-    positions = _positions(x.shape, key)
-    bits = _bits(x).reshape(-1)
-    given = cupy.zeros((), bits.dtype) if values is None else _bits(values)
-    while given.ndim > positions.ndim and given.shape[0] == 1:
-        given = given[0]
-    given = cupy.broadcast_to(given, positions.shape)
-    if not positions.size:
+def fold_at(op: Op, x: Any, places: Any, values: Any) -> None:
+    """Fold values into the elements of a C-contiguous array at positions, one after the other."""
+    places = places.reshape(-1)
+    if not places.size:
         return
-    flat = positions.reshape(-1)
-    order = np.argsort(flat, kind="stable")
-    places, begin = np.unique(flat[order], return_index=True)
-    end = np.append(begin[1:], flat.size)
-    sorted_values = cupy.ascontiguousarray(given).reshape(-1)[cupy.asarray(order)]
-    target = cupy.asarray(places)
-    folded = bits[target]
-    _fold(
-        op, sorted_values.view(x.dtype), folded.view(x.dtype), cupy.asarray(begin),
-        cupy.asarray(end), folded.view(x.dtype),
-    )  # fmt: skip
-    bits[target] = folded
-
-
-def _bits(x: Any) -> Any:
-    """bfloat16 as the integers that CuPy can move."""
-    return x.view(cupy.uint16) if x.dtype.kind == "V" else x
+    order, begin = runs(places)
+    end = cupy.append(begin[1:], places.size)
+    target = places[order[begin]]
+    given = cupy.zeros((), bits(x).dtype) if values is None else values
+    sorted_values = spread(given, places)[order].view(x.dtype)
+    folded = bits(x).reshape(-1)[target]
+    _fold(op, sorted_values, folded.view(x.dtype), begin, end, folded.view(x.dtype))
+    bits(x).reshape(-1)[target] = folded
 
 
 def _fold(op: Op, values: Any, first: Any, begin: Any, end: Any, out: Any) -> None:

@@ -7,7 +7,7 @@ return arrays.
 from .accumulation import accumulate
 from .convolution import conv2d
 from .fourier import fft
-from .indexing import gather, nonzero, outside, repeat, scatter, take
+from .indexing import gather, nonzero, repeat, scatter, take
 from .linear_algebra import (
     cholesky,
     det,
@@ -23,6 +23,7 @@ from .linear_algebra import (
     svdvals,
 )
 from .products import matmul, matmul_half
+from .random import sample
 from .scan import scan
 from .sets import bincount, unique
 from .sorting import argsort, searchsorted, sort
@@ -46,10 +47,10 @@ __all__ = [
     "matmul",
     "matmul_half",
     "nonzero",
-    "outside",
     "qr",
     "reduceat",
     "repeat",
+    "sample",
     "scan",
     "scatter",
     "searchsorted",

@@ -30,11 +30,6 @@ def take(node: Node, out: Array, x: Array, indices: Array) -> None:
         out[...] = x[(slice(None),) * axis + (indices,)]
 
 
-def outside(indices: Array, *, n: int) -> Array:
-    """Whether an index is none of -n to n - 1, as a 0-d array."""
-    return np.asarray((indices.min() < -n) | (indices.max() >= n))
-
-
 def nonzero(mask: Array) -> tuple[Array, ...]:
     """The coordinates of what is true, in row-major order."""
     return tuple(np.nonzero(mask))

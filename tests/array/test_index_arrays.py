@@ -1,0 +1,259 @@
+"""Index arrays as positions: shapes, layouts, values and errors as NumPy's, and what fuses."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import cucudnn as xp
+from cucudnn.array import bounds, index_arrays
+from cucudnn.lowering import device as devices
+from tests.support import pending, values
+
+
+@st.composite
+def keys(draw, shape):
+    """A key with at least one index array, for an array of a shape."""
+    parts, left = [], list(shape)
+    common = draw(st.lists(st.integers(1, 3), max_size=2))
+    arrays = False
+    while left:
+        kind = draw(st.integers(0, 7))
+        n = left[0]
+        if kind == 0:
+            parts.append(draw(st.slices(n)))
+            left.pop(0)
+        elif kind == 1:
+            parts.append(draw(st.integers(-n, n - 1)))
+            left.pop(0)
+        elif kind == 2:
+            parts.append(None)
+        elif kind == 3 and Ellipsis not in [p for p in parts if not isinstance(p, np.ndarray)]:
+            count = draw(st.integers(0, len(left)))
+            parts.append(Ellipsis)
+            del left[:count]
+        elif kind == 4 and n < 5:
+            parts.append(np.array(draw(st.lists(st.booleans(), min_size=n, max_size=n))))
+            arrays = True
+            left.pop(0)
+        else:
+            extents = [draw(st.sampled_from([1, m])) for m in common]
+            extents = extents[draw(st.integers(0, len(extents))) :]
+            flat = st.lists(
+                st.integers(-n, n - 1),
+                min_size=int(np.prod(extents, dtype=int)),
+                max_size=int(np.prod(extents, dtype=int)),
+            )
+            index = np.array(draw(flat), np.int64).reshape(extents)
+            parts.append(index.T.copy().T if draw(st.booleans()) else index)
+            arrays = True
+            left.pop(0)
+    if not arrays:
+        parts.insert(0, np.array(draw(st.booleans())))
+    return tuple(parts)
+
+
+@st.composite
+def cases(draw):
+    shape = tuple(draw(st.lists(st.integers(1, 4), min_size=1, max_size=4)))
+    order = draw(st.permutations(range(len(shape))))
+    a = np.arange(np.prod(shape), dtype=np.int32).reshape([shape[k] for k in order])
+    a = a.transpose(np.argsort(order))
+    if draw(st.booleans()):
+        a = a[::-1]
+    return a, draw(keys(a.shape))
+
+
+def ours(a, device):
+    """An array of ours that lies in memory as another one does."""
+    whole = a[::-1] if a.ndim and a.strides[0] < 0 else a
+    x = xp.asarray(whole, device=device)
+    return x if whole is a else x[::-1]
+
+
+def own_key(key, device):
+    return tuple(xp.asarray(p, device=device) if isinstance(p, np.ndarray) else p for p in key)
+
+
+def check(got, want):
+    want = np.asarray(want)
+    assert (got.shape, got.dtype) == (want.shape, want.dtype)
+    np.testing.assert_array_equal(values(got), want)
+    if want.size:
+        for mine, theirs, n in zip(got.strides, want.strides, want.shape, strict=True):
+            assert n == 1 or mine == theirs
+
+
+@given(cases())
+@settings(max_examples=300)
+def test_keys_as_positions(case):
+    a, key = case
+    x = ours(a, "cpu")
+    try:
+        want = a[key]
+    except IndexError:
+        for use in (
+            index_arrays.parse,
+            lambda x, k: index_arrays.gathered(index_arrays.parse(x, k)),
+        ):
+            try:
+                use(x, own_key(key, "cpu"))
+            except IndexError:
+                break
+        else:
+            pytest.fail("NumPy raises an IndexError")
+        return
+    got = index_arrays.gathered(index_arrays.parse(x, own_key(key, "cpu")))
+    check(got, want)
+    assert got._scalar == isinstance(want, np.generic)
+    places = index_arrays.positions(a.shape, own_key(key, "cpu"), devices.get("cpu"))
+    np.testing.assert_array_equal(values(places), np.arange(a.size).reshape(a.shape)[key])
+
+
+@given(cases())
+def test_keys_on_the_default_device(case):
+    a, key = case
+    x = ours(a, None)
+    try:
+        want = a[key]
+    except IndexError:
+        with pytest.raises(IndexError):
+            values(x[key])
+        return
+    check(x[key], want)
+    check(x[own_key(key, None)], want)
+
+
+@given(cases(), st.data())
+def test_writes_on_the_default_device(case, data):
+    a, key = case
+    a = a.copy()
+    x = ours(a, None)
+    try:
+        shape = a[key].shape
+    except IndexError:
+        return
+    value = np.arange(int(np.prod(shape)), dtype=np.int64).reshape(shape) + 100
+    value = data.draw(st.sampled_from([value, value[:1] if value.ndim else value, 7]))
+    a[key] = value
+    x[key] = value
+    np.testing.assert_array_equal(values(x), a)
+
+
+# --- fusion ---------------------------------------------------------------------------------------
+
+
+def test_elements_are_read_where_they_are_used(device):
+    a = np.arange(100.0)
+    i = np.array([[3, -1, 3], [50, 0, 7]])
+    x, k = xp.asarray(a, device=device), xp.asarray(i, device=device)
+    y = xp.sum(x[k] * 2 + 1, axis=1)
+    assert pending(y)
+    assert len(xp.explain(y).kernels) == 1
+    check(y, np.sum(a[i] * 2 + 1, axis=1))
+    half = xp.asarray(a.astype(np.float16), device=device)[k] + 1
+    check(half, a.astype(np.float16)[i] + np.float16(1))
+
+
+def test_an_index_that_is_computed(device):
+    a = np.random.default_rng(0).random(50)
+    x = xp.asarray(a, device=device)
+    i = xp.arange(10, device=device) * 5
+    check(x[i + 1] - x[i], a[np.arange(10) * 5 + 1] - a[np.arange(10) * 5])
+    check(x[xp.argsort(x)], np.sort(a))
+
+
+def test_what_is_indexed_is_stored_once(device):
+    x = xp.arange(10.0, device=device)
+    y = xp.sin(x)
+    i = xp.asarray([1, 2], device=device)
+    z = y[i] + y[i + 1]
+    assert len(xp.explain(z).kernels) == 2
+    s = np.sin(np.arange(10.0))
+    np.testing.assert_allclose(values(z), s[[1, 2]] + s[[2, 3]], rtol=1e-15)
+
+
+def test_a_write_between(device):
+    x, a = xp.arange(10.0, device=device) + 0, np.arange(10.0)
+    i, k = xp.asarray([1, 2, 3], device=device), np.array([1, 2, 3])
+    y, b = x[i] * 2, a[k] * 2
+    x[2], a[2] = 50, 50
+    i[0], k[0] = 9, 9
+    z, c = x[i], a[k]
+    check(y, b)
+    check(z, c)
+    x[...], a[...] = x[xp.asarray(np.arange(9, -1, -1), device=device)], a[::-1].copy()
+    check(x, a)
+
+
+def test_a_mask_and_one_value_fuse(device):
+    a = np.arange(12.0).reshape(3, 4)
+    x = xp.asarray(a, device=device) * 1
+    x[x > 5] = -1
+    y = x + 1
+    assert len(xp.explain(y).kernels) == 1
+    a[a > 5] = -1
+    check(y, a + 1)
+    whole = xp.asarray(np.arange(4), device=device)
+    whole[xp.asarray([True, False, True, False], device=device)] = 2.9
+    assert whole.tolist() == [2, 1, 2, 3]
+    with pytest.raises(OverflowError):
+        whole[whole > 1] = 2**70
+
+
+# --- bounds that are looked at later --------------------------------------------------------------
+
+
+@pytest.fixture
+def later(monkeypatch):
+    monkeypatch.setattr(bounds, "is_later", lambda device: True)
+
+
+@pytest.mark.usefixtures("later")
+def test_an_index_out_of_bounds_is_raised_at_the_read(device):
+    x = xp.arange(5.0, device=device)
+    i = xp.asarray([1, 7], device=device)
+    y = x[i] + 1
+    with pytest.raises(
+        IndexError, match="index 7 is out of bounds for axis 0 of extent 5"
+    ) as raised:
+        y.tolist()
+    assert "test_index_arrays.py" in raised.value.__notes__[0]
+    assert x.tolist() == [0, 1, 2, 3, 4]
+    y = x[i - 10]
+    with pytest.raises(IndexError, match="index -9"):
+        float(x[0])
+
+
+@pytest.mark.usefixtures("later")
+def test_negative_indices_count_from_the_end(device):
+    x = xp.arange(12.0, device=device).reshape(3, 4)
+    i = xp.asarray([-1, 0, -3], device=device)
+    assert x[i, i].tolist() == [11, 0, 1]
+    assert xp.take(x, i, axis=1).tolist() == [[3, 0, 1], [7, 4, 5], [11, 8, 9]]
+    x[i, 0] = 5
+    assert x[:, 0].tolist() == [5, 4, 5]
+
+
+@pytest.mark.usefixtures("later")
+def test_many_checks(device):
+    x = xp.arange(5.0, device=device)
+    total = xp.zeros((), device=device)
+    for k in range(200):
+        total = total + x[xp.asarray([k % 5], device=device)][0]
+    assert float(total) == 400
+    with pytest.raises(IndexError, match="extent 0"):
+        xp.zeros(0, device=device)[xp.asarray([0], device=device)]
+
+
+@pytest.mark.usefixtures("later")
+def test_the_index_is_overwritten_before_the_read(device):
+    x = xp.arange(5.0, device=device)
+    i = xp.arange(3, device=device) + 0
+    y = x[i]
+    i[...] = 99
+    assert y.tolist() == [0, 1, 2]
+    y = x[i]
+    i[...] = 0
+    with pytest.raises(IndexError, match="index 99"):
+        y.tolist()
