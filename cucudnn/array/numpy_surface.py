@@ -54,6 +54,8 @@ DATA = frozenset((
 ))  # fmt: skip
 # What is made from numbers alone: by NumPy, then moved. CuPy computes some of these in float32.
 FROM_NUMBERS = frozenset(("bartlett", "blackman", "hamming", "hanning", "kaiser"))
+# What reads or writes files, which is work for the host on either device.
+FILES = frozenset(("genfromtxt", "loadtxt", "save", "savetxt", "savez", "savez_compressed"))
 # What gives a Python bool in NumPy; CuPy gives arrays.
 TRUTHS = frozenset(("allclose", "array_equal", "array_equiv"))
 
@@ -193,7 +195,7 @@ def _named(path: str, name: str) -> Finder:
 def _home(name: str, find: Finder, device: Device) -> tuple[Any, Any]:
     """The library that has a function for a device, and the function."""
     home: Any = np
-    if device.kind != "cpu" and name not in FROM_NUMBERS:
+    if device.kind != "cpu" and name not in FROM_NUMBERS | FILES:
         import cupy
 
         home = cupy
