@@ -561,21 +561,21 @@ class ndarray:  # noqa: N801 - NumPy's name
 
     def var(
         self, axis: Any = None, dtype: Any = None, out: Any = None, ddof: float = 0,
-        keepdims: bool = False, *, where: Any = True,
+        keepdims: bool = False, *, where: Any = True, mean: Any = None,
     ) -> ndarray:  # fmt: skip
         """Variance over axes."""
         from .statistical import var
 
-        return var(self, axis, dtype, out, ddof, keepdims, where=where)
+        return var(self, axis, dtype, out, ddof, keepdims, where=where, mean=mean)
 
     def std(
         self, axis: Any = None, dtype: Any = None, out: Any = None, ddof: float = 0,
-        keepdims: bool = False, *, where: Any = True,
+        keepdims: bool = False, *, where: Any = True, mean: Any = None,
     ) -> ndarray:  # fmt: skip
         """Standard deviation over axes."""
         from .statistical import std
 
-        return std(self, axis, dtype, out, ddof, keepdims, where=where)
+        return std(self, axis, dtype, out, ddof, keepdims, where=where, mean=mean)
 
     def cumsum(self, axis: Any = None, dtype: Any = None, out: Any = None) -> ndarray:
         """Sums of each element and all before it."""

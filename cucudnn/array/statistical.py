@@ -105,18 +105,36 @@ def var(
     *,
     correction: float | None = None,
     where: Any = True,
+    mean: Any = None,
 ) -> ndarray:
     """Variance: mean squared deviation from the mean, over n - correction.
 
-    `ddof` is NumPy's name for the correction; `dtype` is what it is computed in.
+    `ddof` is NumPy's name for the correction; `dtype` is what it is computed in; `mean`, if it is
+    known, is one that broadcasts to x.
     """
     x = as_array(x) if dtype is None else converted(as_array(x), dtype, copy=False)
     ddof = ddof if correction is None else correction
-    if where is True:
+    if mean is not None:
+        result = _about(x, mean, axis, ddof, keepdims, where)
+    elif where is True:
         result = variance(x, axis, ddof, keepdims)
     else:
         result = variance_where(x, axis, ddof, keepdims, where)
     return into("var", result, out)  # type: ignore[no-any-return]
+
+
+def _about(x: ndarray, mean: Any, axis: Axis, ddof: float, keepdims: bool, where: Any) -> ndarray:
+    """Variance about a mean that is given."""
+    half = dtypes.is_half(x.dtype)
+    center = as_array(operand(mean, x.device.name), x.device.name)
+    away = binary(ops.subtract, converted(x, dtypes.float32, copy=False) if half else x, center)
+    squares = unary(ops.square, unary(ops.abs_, away) if away.dtype.kind == "c" else away)
+    total = reduced(ops.sum_, squares, axis, keepdims, None, None, None, where)
+    ones = broadcast_to(as_array(1.0, x.device.name), x.shape)
+    count = reduced(ops.sum_, ones, axis, keepdims, None, None, None, where)
+    left = binary(ops.maximum, binary(ops.subtract, count, ddof), 0.0)
+    result = binary(ops.divide, total, left)
+    return converted(result, x.dtype if half else total.dtype, copy=False)
 
 
 def std(
@@ -130,10 +148,11 @@ def std(
     *,
     correction: float | None = None,
     where: Any = True,
+    mean: Any = None,
 ) -> ndarray:
     """Standard deviation: the square root of the variance; see `var`."""
     ddof = ddof if correction is None else correction
-    result = unary(ops.sqrt, var(x, axis, dtype, None, ddof, keepdims, where=where))
+    result = unary(ops.sqrt, var(x, axis, dtype, None, ddof, keepdims, where=where, mean=mean))
     return into("std", result, out, casting="same_kind")  # type: ignore[no-any-return]
 
 

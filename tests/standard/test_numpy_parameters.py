@@ -75,6 +75,13 @@ EXAMPLES = [
     "xp.clip(a, 1, a_max=3)",
     "xp.clip(a, None, 3)",
     "xp.clip(a, min=1)",
+    "xp.var(a, axis=1, mean=xp.mean(a, axis=1, keepdims=True))",
+    "xp.std(a, 0, ddof=1, keepdims=True, mean=xp.mean(a, 0, keepdims=True))",
+    "a.var(0, mean=a.mean(0))",
+    "a.std(1, mean=a.mean(1, keepdims=True), where=a > 0)",
+    "xp.var(z, mean=xp.mean(z))",
+    "xp.var(v.astype('float32'), mean=xp.mean(v.astype('float32')))",
+    "xp.var(a, axis=1, mean=xp.asarray([[1.0], [2], [3]]), where=a > 1)",
     # sorting, sets
     "xp.sort(a, 0, 'stable', None)",
     "xp.argsort(a, 1, None, None)",
