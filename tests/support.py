@@ -3,6 +3,7 @@
 from contextlib import contextmanager
 
 import numpy as np
+import pytest
 
 import cucudnn as xp
 from cucudnn.array import apply
@@ -23,6 +24,14 @@ def values(x):
 def check(x, expected):
     """Compare all elements."""
     np.testing.assert_array_equal(values(x), expected)
+
+
+@contextmanager
+def index_error(device, match=None):
+    """An IndexError in the block, or, for index arrays on a GPU, at the next read of values."""
+    with pytest.raises(IndexError, match=match):  # noqa: PT012
+        yield
+        xp.asnumpy(xp.zeros(1, device=device))
 
 
 @contextmanager

@@ -288,7 +288,7 @@ def test_a_seed_repeats(device, name):
 
     first = draw()
     np.testing.assert_array_equal(draw(), first)
-    if name != "hypergeometric":  # of few values
+    if name not in ("hypergeometric", "zipf"):  # of few values
         assert len(set(first.tolist())) > 2
 
 

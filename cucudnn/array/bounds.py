@@ -1,21 +1,25 @@
 """Whether index arrays are within bounds.
 
 On the CPU their values are looked at where they are used, so that an error is raised there. On CUDA
-that would wait for the GPU. There the smallest and the largest index are computed with what is
-evaluated next, and looked at when values are read.
+that would wait for the GPU. There the smallest and the largest index are looked at when values of
+the device are read.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from ..graph import dtypes, ops
 from ..graph.node import Node
 from ..lowering import evaluate as evaluation
 from ..lowering.device import Device
 from . import apply, library, unit
-from .ndarray import converted, ndarray, node_of, record, reduction, unlooked
+from .ndarray import as_array, converted, ndarray, node_of, operand, record, reduction, unlooked
 
+KNOWN = 4096  # ranges that are remembered
 MANY = 64  # checks that wait before they are computed, so that their index arrays can go
 
 
@@ -25,13 +29,43 @@ class Check(NamedTuple):
     name: str
     extent: int
     axis: int
+    node: Node
     low: ndarray  # the smallest index
     high: ndarray  # the largest
+
+
+# The smallest and the largest index of arrays that were looked at, by the number of the node.
+_ranges: dict[int, tuple[int, int]] = {}
 
 
 def is_later(device: Device) -> bool:
     """Whether a device's index arrays are looked at when values are read."""
     return device.kind != "cpu"
+
+
+def index_array(given: Any, device: str) -> ndarray:
+    """An index array as ours. The range of one that comes from the host is known at once."""
+    array: ndarray = as_array(operand(given, device), device)
+    on_host = isinstance(given, np.ndarray) or _is_plain(given)
+    if on_host and array.size and array.dtype.kind in "iu":
+        host = np.asarray(given)
+        _note(array._storage.node, (int(host.min()), int(host.max())))
+    return array
+
+
+def _note(node: Node, found: tuple[int, int]) -> None:
+    """Remember the range of a node. It does not change, unless others can write to the memory."""
+    if not node.shared:
+        if len(_ranges) >= KNOWN:
+            _ranges.clear()
+        _ranges[node.seq] = found
+
+
+def _is_plain(given: Any) -> bool:
+    """True for a number and for nested lists of numbers alone."""
+    if isinstance(given, (list, tuple)):
+        return all(map(_is_plain, given))
+    return isinstance(given, (int, np.integer))
 
 
 def within(name: str, i: ndarray, n: int, axis: int) -> ndarray:
@@ -44,26 +78,33 @@ def within(name: str, i: ndarray, n: int, axis: int) -> ndarray:
         If one is not within -n … n - 1, on the CPU. On CUDA it counts as the nearest one that is,
         and the error is raised when values are read.
     """
-    i = converted(i, dtypes.int64, copy=False)
+    given, i = i, converted(i, dtypes.int64, copy=False)
     if not i.size:
         return i
     if not n:
         raise IndexError(f"{name}an index is out of bounds for axis {axis} of extent 0")
-    if not is_later(i.device):
+    found = _known(given)
+    if found is None:
+        _look_later(name, given, n, axis)
+    else:
+        _check(name, n, axis, *found)
+        if found[0] >= 0:
+            return i
+    return record(lambda node: apply.elementwise(ops.within, node, n), i, scalar=i._scalar)
+
+
+def _known(i: ndarray) -> tuple[int, int] | None:
+    """The smallest and the largest index, if they are known or may be read now."""
+    node = i._storage.node
+    found = _ranges.get(node.seq) if i._geometry is None else None
+    if found is None and not is_later(i.device):
         unit.settle()
         with i.device.lock:
             values = library.native(i, i.device)
-            low, high = int(values.min()), int(values.max())
-        _check(name, n, axis, low, high)
-        if low >= 0:
-            return i
-    else:
-        waiting = unlooked.setdefault(i.device.name, [])
-        ends = (reduction(op, i, None, False) for op in (ops.min_, ops.max_))
-        waiting.append(Check(name, n, axis, *ends))
-        if len(waiting) % MANY == 0:
-            evaluation.evaluate(nodes(i.device))
-    return record(lambda node: apply.elementwise(ops.within, node, n), i, scalar=i._scalar)
+            found = int(values.min()), int(values.max())
+        if i._geometry is None:
+            _note(node, found)
+    return found
 
 
 def _check(name: str, n: int, axis: int, low: int, high: int) -> None:
@@ -72,9 +113,25 @@ def _check(name: str, n: int, axis: int, low: int, high: int) -> None:
         raise IndexError(f"{name}index {bad} is out of bounds for axis {axis} of extent {n}")
 
 
-def nodes(device: Device) -> list[Node]:
-    """What is to be computed for the checks that wait on a device."""
-    return [node_of(end) for check in unlooked.get(device.name, ()) for end in check[-2:]]
+def _look_later(name: str, i: ndarray, n: int, axis: int) -> None:
+    waiting = unlooked.setdefault(i.device.name, [])
+    node = node_of(i)
+    if any(check.node is node and check.extent == n for check in waiting):
+        return
+    waiting.append(Check(name, n, axis, node, *_ends(i)))
+    if len(waiting) % MANY == 0:
+        compute(waiting[-MANY:])
+
+
+def _ends(i: ndarray) -> tuple[ndarray, ndarray]:
+    low, high = (reduction(op, i, None, False) for op in (ops.min_, ops.max_))
+    return low, high
+
+
+def compute(checks: Sequence[Check]) -> None:
+    """Compute what checks look at; one by one, so that each has the same plan."""
+    for check in checks:
+        evaluation.evaluate([node_of(check.low), node_of(check.high)])
 
 
 def look(device: Device) -> None:
@@ -85,13 +142,17 @@ def look(device: Device) -> None:
     IndexError
         If indices were out of bounds, with a note that names the line that used them.
     """
-    for name, extent, axis, low, high in unlooked.pop(device.name, ()):
+    checks = unlooked.pop(device.name, [])
+    compute(checks)
+    for name, extent, axis, node, low, high in checks:
+        found = int(low), int(high)
+        _note(node, found)
         try:
-            _check(name, extent, axis, int(low), int(high))
+            _check(name, extent, axis, *found)
         except IndexError as error:
             line = evaluation.where_recorded(low._storage.node)
             error.add_note(f"in what was recorded at\n  {line}")
             raise
 
 
-__all__ = ["is_later", "look", "nodes", "within"]
+__all__ = ["is_later", "look", "within"]

@@ -80,7 +80,7 @@ def _entry(part: Any, device: str) -> Any:
     if isinstance(part, list) and not part:
         part = np.empty(0, np.int64)
     try:
-        array = as_array(part, device)
+        array = bounds.index_array(part, device)
     except TypeError:
         raise IndexError(
             "only integers, slices, ..., None and arrays of integers or booleans are indices, not "

@@ -209,13 +209,11 @@ class ndarray:  # noqa: N801 - NumPy's name
         device = self.device
         with device.lock:
             node = node_of(self)
+            evaluation.evaluate([node])
             if device.name in unlooked:
-                from . import bounds
+                from .bounds import look
 
-                evaluation.evaluate([node, *bounds.nodes(device)])
-                bounds.look(device)
-            else:
-                evaluation.evaluate([node])
+                look(device)
             base = base_of(node)
             offset = node.attrs[0] if base is not node else 0
             return device.download(base, offset, node.shape, node.strides, node.dtype)  # type: ignore[no-any-return]

@@ -17,7 +17,7 @@ from .options import into
 
 def _indices(name: str, given: Any, n: int, axis: int, device: str) -> ndarray:
     """Indices into an axis as int64, counted from its beginning."""
-    i = as_array(operand(given, device), device)
+    i = bounds.index_array(given, device)
     if i.dtype.kind not in "iub":
         raise TypeError(f"{name}: expected integer indices, got {i.dtype.name}")
     return bounds.within(f"{name}: ", i, n, axis)

@@ -53,8 +53,8 @@ TEXTS = {
     "column_narrow": lambda: xp.sum(array(5000, 4), axis=0),
     "argmax": lambda: xp.argmax(array(50, 60), axis=1),
     "write": lambda: _written(array(100)),
-    "gather": lambda: array(100)[xp.asarray(np.arange(8))] * 2 + array(8),
-    "gather_row": lambda: xp.sum(array(50, 4)[xp.asarray(np.arange(20)), :], axis=1),
+    "gather": lambda: array(100)[np.arange(8)] * 2 + array(8),
+    "gather_row": lambda: xp.sum(array(50, 4)[np.arange(20), :], axis=1),
 }
 
 

@@ -9,19 +9,21 @@ import cupy
 
 def scatter(x: Any, places: Any, value: Any) -> None:
     """Set the elements of a C-contiguous array at positions; of equal ones the last wins."""
-    places = places.reshape(-1)
     if not places.size:
         return
+    given, places = spread(value, places), places.reshape(-1)
     order, begin = runs(places)
     last = order[cupy.append(begin[1:], places.size) - 1]
-    bits(x).reshape(-1)[places[last]] = spread(value, places)[last]
+    bits(x).reshape(-1)[places[last]] = given[last]
 
 
 def runs(places: Any) -> tuple[Any, Any]:
     """An order in which equal positions stand together, each as before; where the runs begin."""
     order = cupy.argsort(places, kind="stable")
     found = places[order]
-    (begin,) = cupy.nonzero(cupy.append(True, found[1:] != found[:-1]))
+    starts = cupy.ones(places.size, cupy.bool_)
+    starts[1:] = found[1:] != found[:-1]
+    (begin,) = nonzero(starts)
     return order, begin
 
 

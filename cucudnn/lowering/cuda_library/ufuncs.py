@@ -37,14 +37,14 @@ def reduceat(x: Any, *, op: Op, starts: np.ndarray[Any, Any]) -> Any:
 
 def fold_at(op: Op, x: Any, places: Any, values: Any) -> None:
     """Fold values into the elements of a C-contiguous array at positions, one after the other."""
-    places = places.reshape(-1)
     if not places.size:
         return
+    given = spread(cupy.zeros((), bits(x).dtype) if values is None else values, places)
+    places = places.reshape(-1)
     order, begin = runs(places)
     end = cupy.append(begin[1:], places.size)
     target = places[order[begin]]
-    given = cupy.zeros((), bits(x).dtype) if values is None else values
-    sorted_values = spread(given, places)[order].view(x.dtype)
+    sorted_values = given[order].view(x.dtype)
     folded = bits(x).reshape(-1)[target]
     _fold(op, sorted_values, folded.view(x.dtype), begin, end, folded.view(x.dtype))
     bits(x).reshape(-1)[target] = folded
