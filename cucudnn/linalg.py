@@ -45,6 +45,7 @@ from .array.ndarray import ndarray as _ndarray
 from .array.norms import matrix_norm, vector_norm
 from .array.numpy_surface import LINALG as _LINALG
 from .array.numpy_surface import surface as _surface
+from .array.products import multi_dot
 
 __all__ = [
     "EigResult",
@@ -67,6 +68,7 @@ __all__ = [
     "matrix_power",
     "matrix_rank",
     "matrix_transpose",
+    "multi_dot",
     "outer",
     "pinv",
     "qr",

@@ -30,7 +30,8 @@ ROOT = Path(__file__).resolve().parents[1]
 README, ARCHITECTURE, OPS = ROOT / "README.md", ROOT / "docs/architecture.md", ROOT / "docs/ops.md"
 CONSUMERS, CONFORMANCE = ROOT / "docs/consumers.md", ROOT / "docs/conformance.md"
 CHANGELOG, CONTRIBUTING = ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md"
-PAGES = [README, ARCHITECTURE, CONSUMERS, CONFORMANCE, OPS, CHANGELOG, CONTRIBUTING]
+NUMPY = ROOT / "docs/numpy.md"
+PAGES = [README, ARCHITECTURE, CONSUMERS, CONFORMANCE, OPS, NUMPY, CHANGELOG, CONTRIBUTING]
 WIDTH = 120
 
 
@@ -174,9 +175,21 @@ def public(owner: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize(
     "owner",
-    [xp, xp.fft, xp.linalg, xp.random, xp.nn, xp.ndarray, xp.random.Generator, type(xp.explain())],
+    [
+        xp,
+        xp.fft,
+        xp.linalg,
+        xp.random,
+        xp.nn,
+        xp.emath,
+        xp.lib,
+        xp.testing,
+        xp.ndarray,
+        xp.random.Generator,
+        type(xp.explain()),
+    ],
     ids=lambda o: o.__name__,
-)
+)  # fmt: skip
 def test_every_public_name_has_a_docstring(owner: Any) -> None:
     known = public(owner)
     assert known

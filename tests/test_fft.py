@@ -12,8 +12,8 @@ LINES = ["fft", "ifft", "rfft", "irfft", "hfft", "ihfft"]
 BOXES = ["fftn", "ifftn", "rfftn", "irfftn", "fft2", "ifft2", "rfft2", "irfft2"]
 OTHERS = ["fftfreq", "rfftfreq", "fftshift", "ifftshift"]
 PARAMETERS = {
-    **dict.fromkeys(LINES, ["x", "n", "axis", "norm"]),
-    **dict.fromkeys(BOXES, ["x", "s", "axes", "norm"]),
+    **dict.fromkeys(LINES, ["x", "n", "axis", "norm", "out"]),
+    **dict.fromkeys(BOXES, ["x", "s", "axes", "norm", "out"]),
     **dict.fromkeys(["fftfreq", "rfftfreq"], ["n", "d", "dtype", "device"]),
     **dict.fromkeys(["fftshift", "ifftshift"], ["x", "axes"]),
 }

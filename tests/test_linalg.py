@@ -10,11 +10,11 @@ from cucudnn import linalg
 
 STANDARD = {
     "cholesky": "x / *upper", "cross": "x1 x2 / axis", "det": "x /", "diagonal": "x / *offset",
-    "eig": "x /", "eigh": "x /", "eigvals": "x /", "eigvalsh": "x /", "inv": "x /",
+    "eig": "x /", "eigh": "x / UPLO", "eigvals": "x /", "eigvalsh": "x / UPLO", "inv": "x /",
     "matmul": "x1 x2 /", "matrix_norm": "x / *keepdims *ord", "matrix_power": "x n /",
-    "matrix_rank": "x / tol *rtol", "matrix_transpose": "x /", "outer": "x1 x2 /",
-    "pinv": "x / *rtol", "qr": "x / mode", "slogdet": "x /", "solve": "x1 x2 /",
-    "svd": "x / full_matrices", "svdvals": "x /", "tensordot": "x1 x2 / axes",
+    "matrix_rank": "x / tol hermitian *rtol", "matrix_transpose": "x /", "outer": "x1 x2 /",
+    "pinv": "x / rcond hermitian *rtol", "qr": "x / mode", "slogdet": "x /", "solve": "x1 x2 /",
+    "svd": "x / full_matrices compute_uv hermitian", "svdvals": "x /", "tensordot": "x1 x2 / axes",
     "trace": "x / *offset *dtype", "vecdot": "x1 x2 / axis",
     "vector_norm": "x / *axis *keepdims *ord",
 }  # fmt: skip

@@ -24,7 +24,6 @@ from .ndarray import (
     ndarray,
     record,
     reshaped,
-    view,
 )
 
 
@@ -44,10 +43,10 @@ def asarray(
     obj: Any,
     /,
     dtype: Any = None,
+    order: str | None = None,
     *,
     device: Any = None,
     copy: bool | None = None,
-    order: str | None = None,
 ) -> ndarray:
     """An array of numbers, nested lists of numbers, or another array.
 
@@ -57,11 +56,11 @@ def asarray(
         A NumPy array is copied, so that it is ours alone, unless `copy` is False. Other libraries'
         arrays are shared, unless `copy` is True.
     dtype : dtype, optional
+    order : {'C', 'F', 'A', 'K'}, optional
     device : str or Device, optional
         By default where `obj` is, else the default device.
     copy : bool, optional
         False: share the memory, or raise ValueError.
-    order : {'C', 'F', 'A', 'K'}, optional
 
     Examples
     --------
@@ -144,36 +143,48 @@ def array(
     return x
 
 
-def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None) -> ndarray:
-    """An array of equal elements."""
+def _laid(node: Node, order: str) -> Node:
+    """A new node with its elements in row-major order, or column-major for 'F'."""
+    if order not in ("C", "F", "A", "K"):
+        raise ValueError(f"order: expected 'C', 'F', 'A' or 'K', got {order!r}")
+    if order == "F":
+        node.relay(shapes.c_strides(node.shape[::-1], node.dtype.itemsize)[::-1])
+    return node
+
+
+def full(
+    shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", *, device: Any = None
+) -> ndarray:
+    """An array of equal elements, which lie in memory in an order."""
     extents, name = _shape(shape), devices.get(device).name
     if isinstance(fill_value, (bool, int, float, complex)):
         kind = _dtype(dtype, np.asarray(fill_value).dtype)
-        return record(lambda: apply.full(extents, fill_value, kind, name), scalar=False)
+        return record(
+            lambda: _laid(apply.full(extents, fill_value, kind, name), order), scalar=False
+        )
     value = asarray(fill_value, dtype=dtype, device=name)
 
     def make(node: Node) -> Node:
-        return apply.copy(
-            apply.broadcast_to(node, extents), shapes.c_strides(extents, node.dtype.itemsize)
-        )
+        strides = shapes.c_strides(extents, node.dtype.itemsize)
+        return _laid(apply.copy(apply.broadcast_to(node, extents), strides), order)
 
     return record(make, value, scalar=False)
 
 
-def zeros(shape: Any, dtype: Any = None, *, device: Any = None) -> ndarray:
+def zeros(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None) -> ndarray:
     """An array of zeros."""
-    return full(shape, 0, dtype=_dtype(dtype), device=device)
+    return full(shape, 0, _dtype(dtype), order, device=device)
 
 
-def ones(shape: Any, dtype: Any = None, *, device: Any = None) -> ndarray:
+def ones(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None) -> ndarray:
     """An array of ones."""
-    return full(shape, 1, dtype=_dtype(dtype), device=device)
+    return full(shape, 1, _dtype(dtype), order, device=device)
 
 
-def empty(shape: Any, dtype: Any = None, *, device: Any = None) -> ndarray:
+def empty(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None) -> ndarray:
     """An array of any content."""
     extents, name, kind = _shape(shape), devices.get(device).name, _dtype(dtype)
-    return record(lambda: apply.empty(extents, kind, name), scalar=False)
+    return record(lambda: _laid(apply.empty(extents, kind, name), order), scalar=False)
 
 
 def _like(x: Any, dtype: Any, device: Any) -> tuple[Any, DType, str]:
@@ -182,34 +193,65 @@ def _like(x: Any, dtype: Any, device: Any) -> tuple[Any, DType, str]:
     return x, _dtype(dtype, x.dtype), name
 
 
-def _k_layout(node: Node, x: ndarray) -> Node:
-    node.relay(shapes.like_strides(x.shape, x.strides, node.dtype.itemsize))
-    return node
+def _layout(node: Node, x: ndarray, order: str) -> Node:
+    """A new node laid out as another array: 'K', in the order of its axes."""
+    if order == "K" and len(node.shape) == x.ndim:
+        node.relay(shapes.like_strides(node.shape, x.strides, node.dtype.itemsize))
+        return node
+    return _laid(node, "F" if order == "A" and geometry(x).flags.fnc else order)
 
 
-def full_like(x: Any, /, fill_value: Any, dtype: Any = None, *, device: Any = None) -> ndarray:
-    """An array of equal elements with another's shape, dtype and device."""
+def full_like(
+    x: Any, /, fill_value: Any, dtype: Any = None, order: str = "K", subok: bool = True,
+    shape: Any = None, *, device: Any = None,
+) -> ndarray:  # fmt: skip
+    """An array of equal elements with another's shape, dtype, device and order in memory.
+
+    Parameters
+    ----------
+    x : array_like
+    fill_value : scalar or array_like
+    dtype : dtype, optional
+    order : {'K', 'A', 'C', 'F'}, default 'K'
+        'K': the order of x's axes; 'A': 'F' if x is column-major.
+    subok : bool
+        There are no subclasses.
+    shape : int or tuple of int, optional
+    device : str or Device, optional
+    """
     x, kind, name = _like(x, dtype, device)
+    extents = x.shape if shape is None else _shape(shape)
     if isinstance(fill_value, (bool, int, float, complex)):
-        node = lambda: _k_layout(apply.full(x.shape, fill_value, kind, name), x)  # noqa: E731
-        return record(node, scalar=False)
-    return full(x.shape, fill_value, dtype=kind, device=name)
+        return record(
+            lambda: _layout(apply.full(extents, fill_value, kind, name), x, order), scalar=False
+        )
+    return full(extents, fill_value, dtype=kind, device=name)
 
 
-def zeros_like(x: Any, /, dtype: Any = None, *, device: Any = None) -> ndarray:
-    """Zeros with another array's shape, dtype and device."""
-    return full_like(x, 0, dtype=dtype, device=device)
+def zeros_like(
+    x: Any, /, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *,
+    device: Any = None,
+) -> ndarray:  # fmt: skip
+    """Zeros with another array's shape, dtype, device and order in memory; see `full_like`."""
+    return full_like(x, 0, dtype, order, subok, shape, device=device)
 
 
-def ones_like(x: Any, /, dtype: Any = None, *, device: Any = None) -> ndarray:
-    """Ones with another array's shape, dtype and device."""
-    return full_like(x, 1, dtype=dtype, device=device)
+def ones_like(
+    x: Any, /, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *,
+    device: Any = None,
+) -> ndarray:  # fmt: skip
+    """Ones with another array's shape, dtype, device and order in memory; see `full_like`."""
+    return full_like(x, 1, dtype, order, subok, shape, device=device)
 
 
-def empty_like(x: Any, /, dtype: Any = None, *, device: Any = None) -> ndarray:
-    """An array of any content with another's shape, dtype and device."""
+def empty_like(
+    x: Any, /, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *,
+    device: Any = None,
+) -> ndarray:  # fmt: skip
+    """An array of any content with another's shape, dtype, device and order; see `full_like`."""
     x, kind, name = _like(x, dtype, device)
-    return record(lambda: _k_layout(apply.empty(x.shape, kind, name), x), scalar=False)
+    extents = x.shape if shape is None else _shape(shape)
+    return record(lambda: _layout(apply.empty(extents, kind, name), x, order), scalar=False)
 
 
 def _ramp(n: int, start: Any, step: Any, dtype: DType, device: str) -> Node:
@@ -257,15 +299,44 @@ def linspace(
     stop: Any,
     /,
     num: int = 50,
-    *,
-    dtype: Any = None,
-    device: Any = None,
     endpoint: bool = True,
-) -> ndarray:
-    """Evenly spaced numbers over an interval."""
+    retstep: bool = False,
+    dtype: Any = None,
+    axis: int = 0,
+    *,
+    device: Any = None,
+) -> Any:
+    """Evenly spaced numbers over an interval, or over several.
+
+    Parameters
+    ----------
+    start, stop : number or array_like
+    num : int, default 50
+    endpoint : bool, default True
+        Whether `stop` is the last number.
+    retstep : bool, default False
+        Give a pair: the numbers, and the step.
+    dtype : dtype, optional
+    axis : int, default 0
+        Where the numbers lie, if there are several intervals.
+    device : str or Device, optional
+    """
     if num < 0:
         raise ValueError(f"linspace: number of samples, {num}, must be non-negative")
-    start, stop = (x.item() if hasattr(x, "item") else x for x in (start, stop))
+    start, stop = (x.item() if hasattr(x, "item") and not x.shape else x for x in (start, stop))
+    if not all(isinstance(x, (int, float, complex)) for x in (start, stop)):
+        from .grids import lines
+
+        found, step = lines(start, stop, num, endpoint, dtype, axis, device)
+        return (found, step) if retstep else found
+    found = _line(start, stop, num, endpoint, dtype, device)
+    steps = num - 1 if endpoint else num
+    if not retstep:
+        return found
+    return found, as_array(np.asarray((stop - start) / steps)[()]) if steps > 0 else math.nan
+
+
+def _line(start: Any, stop: Any, num: int, endpoint: bool, dtype: Any, device: Any) -> ndarray:
     natural = dtypes.complex128 if isinstance(start + stop, complex) else dtypes.float64
     kind, name = _dtype(dtype, natural), devices.get(device).name
     steps = num - 1 if endpoint else num
@@ -296,6 +367,7 @@ def eye(
     /,
     k: int = 0,
     dtype: Any = None,
+    order: str = "C",
     *,
     device: Any = None,
 ) -> ndarray:
@@ -308,9 +380,8 @@ def eye(
         shape = (n_rows, columns)
         row = apply.reinterpret(apply.iota(n_rows, name), 0, shape, (8, 0))
         column = apply.reinterpret(apply.iota(columns, name), 0, shape, (0, 8))
-        return apply.cast(
-            apply.elementwise(ops.equal, apply.elementwise(ops.add, row, k), column), kind
-        )
+        same = apply.elementwise(ops.equal, apply.elementwise(ops.add, row, k), column)
+        return _laid(apply.cast(same, kind), order)
 
     return record(make, scalar=False)
 
@@ -344,19 +415,3 @@ def tril(x: Any, /, k: int = 0) -> ndarray:
 def triu(x: Any, /, k: int = 0) -> ndarray:
     """The upper triangle; zeros below diagonal k."""
     return _triangle(x, k, lower=False)
-
-
-def meshgrid(*arrays: Any, indexing: str = "xy") -> tuple[ndarray, ...]:
-    """Coordinate matrices of coordinate vectors."""
-    if indexing not in ("xy", "ij"):
-        raise ValueError(f"meshgrid: indexing must be 'xy' or 'ij', got {indexing!r}")
-    vectors = [reshaped(as_array(a), (-1,)) for a in arrays]
-    shape = tuple(v.size for v in vectors)
-    result = []
-    for axis, vector in enumerate(vectors):
-        extents = tuple(n if a == axis else 1 for a, n in enumerate(shape))
-        g = np.broadcast_to(geometry(reshaped(vector, extents)), shape)
-        result.append(copied(view(vector, g), "C"))
-    if indexing == "xy" and len(result) > 1:
-        result = [copied(x.swapaxes(0, 1), "C") for x in result]
-    return tuple(result)

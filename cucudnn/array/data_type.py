@@ -83,6 +83,35 @@ def isdtype(dtype: Any, kind: Any) -> builtins.bool:
     )
 
 
+def min_scalar_type(a: Any, /) -> np.dtype[Any]:
+    """The smallest dtype that holds a number; of an array with axes, its dtype.
+
+    Raises
+    ------
+    TypeError
+        If no dtype holds it.
+    """
+    x = a._host() if isinstance(a, ndarray) and not a.ndim else a
+    return x.dtype if isinstance(x, ndarray) else dtypes.canonical(np.min_scalar_type(x))
+
+
+def common_type(*arrays: Any) -> Any:
+    """The floating-point or complex scalar type that all elements of the arrays fit into.
+
+    Integers count as float64.
+
+    Raises
+    ------
+    TypeError
+        If an array is of booleans.
+    """
+    found = [as_array(x).dtype for x in arrays]
+    if any(d.kind == "b" for d in found):
+        raise TypeError("can't get common type for non-numeric array")
+    floating = [dtypes.floating_of(d) for d in found]
+    return (dtypes.promote(*floating) if floating else dtypes.float16).type
+
+
 @dataclass(frozen=True)
 class FloatInfo:
     """Limits of a floating-point dtype; of complex numbers, of their parts.
@@ -165,7 +194,7 @@ def iinfo(type: Any, /) -> IntegerInfo:  # noqa: A002 - the standard's name
 
 
 __all__ = [
-    "astype", "bfloat16", "bool", "can_cast", "complex128", "complex64", "finfo", "float16",
-    "float32", "float64", "iinfo", "int16", "int32", "int64", "int8", "isdtype", "result_type",
-    "uint16", "uint32", "uint64", "uint8",
+    "astype", "bfloat16", "bool", "can_cast", "common_type", "complex128", "complex64", "finfo",
+    "float16", "float32", "float64", "iinfo", "int16", "int32", "int64", "int8", "isdtype",
+    "min_scalar_type", "result_type", "uint16", "uint32", "uint64", "uint8",
 ]  # fmt: skip

@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 
 from numpy.linalg import LinAlgError
 
-from ..graph import dtypes
+from ..graph import dtypes, ops
+from .creation import tril, triu
 from .library import call
-from .ndarray import as_array, converted, ndarray
+from .ndarray import as_array, binary, converted, ndarray
 
 
 class EigResult(NamedTuple):
@@ -118,7 +119,9 @@ def qr(x: Any, /, mode: str = "reduced") -> QRResult:
     return QRResult(*call("qr", matrices("qr", x), mode=mode))
 
 
-def svd(x: Any, /, full_matrices: bool = True) -> SVDResult:
+def svd(
+    x: Any, /, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False
+) -> Any:
     """Singular value decomposition: x = U · diag(S) · Vh.
 
     Parameters
@@ -127,6 +130,10 @@ def svd(x: Any, /, full_matrices: bool = True) -> SVDResult:
     full_matrices : bool
         Whether U is (..., M, M) and Vh (..., N, N), or, with K = min(M, N), (..., M, K) and
         (..., K, N).
+    compute_uv : bool, default True
+        False: only S, as `svdvals`.
+    hermitian : bool, default False
+        The matrices are Hermitian; only the lower triangle is read.
 
     Returns
     -------
@@ -138,7 +145,20 @@ def svd(x: Any, /, full_matrices: bool = True) -> SVDResult:
     LinAlgError
         If the iteration does not converge, or there are fewer than 2 dimensions.
     """
+    if hermitian:
+        x = hermitian_of("svd", x, "L")
+    if not compute_uv:
+        return svdvals(x)
     return SVDResult(*call("svd", matrices("svd", x), full_matrices=bool(full_matrices)))
+
+
+def hermitian_of(name: str, x: Any, uplo: str) -> ndarray:
+    """Square matrices with one triangle, 'L' or 'U', in the place of the other too."""
+    a = matrices(name, x, square=True)
+    if uplo.upper() not in ("L", "U"):
+        raise ValueError(f"{name}: UPLO must be 'L' or 'U', got {uplo!r}")
+    whole, strict = (tril(a), tril(a, k=-1)) if uplo.upper() == "L" else (triu(a), triu(a, k=1))
+    return binary(ops.add, whole, strict.mT.conj())
 
 
 def svdvals(x: Any, /) -> ndarray:
@@ -177,13 +197,14 @@ def eigvals(x: Any, /) -> ndarray:
     return result
 
 
-def eigh(x: Any, /) -> EighResult:
+def eigh(x: Any, /, UPLO: str = "L") -> EighResult:  # noqa: N803 - NumPy's name
     """Eigenvalues, ascending, and orthonormal eigenvectors of Hermitian matrices.
 
     Parameters
     ----------
     x : array_like, (..., M, M)
-        Only the lower triangle is read.
+    UPLO : {'L', 'U'}, default 'L'
+        Which triangle is read, the lower or the upper one.
 
     Returns
     -------
@@ -197,16 +218,19 @@ def eigh(x: Any, /) -> EighResult:
     LinAlgError
         If the iteration does not converge, or a matrix is not square.
     """
-    return EighResult(*call("eigh", matrices("eigh", x, square=True)))
+    a = matrices("eigh", x, square=True) if UPLO == "L" else hermitian_of("eigh", x, UPLO)
+    return EighResult(*call("eigh", a))
 
 
-def eigvalsh(x: Any, /) -> ndarray:
+def eigvalsh(x: Any, /, UPLO: str = "L") -> ndarray:  # noqa: N803 - NumPy's name
     """Eigenvalues of Hermitian matrices (..., M, M), real and ascending; as `eigh`."""
-    (result,) = call("eigvalsh", matrices("eigvalsh", x, square=True))
+    a = matrices("eigvalsh", x, square=True) if UPLO == "L" else hermitian_of("eigvalsh", x, UPLO)
+    (result,) = call("eigvalsh", a)
     return result
 
 
 __all__ = [
     "EigResult", "EighResult", "LinAlgError", "QRResult", "SVDResult", "check_stack", "cholesky",
-    "computable", "eig", "eigh", "eigvals", "eigvalsh", "matrices", "qr", "svd", "svdvals",
+    "computable", "eig", "eigh", "eigvals", "eigvalsh", "hermitian_of", "matrices", "qr",
+    "svd", "svdvals",
 ]  # fmt: skip

@@ -7,7 +7,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from ..graph import ops
+from ..graph import dtypes, ops
 from ..graph.node import Node
 from ..graph.ops import Op
 from ..lowering import device as devices
@@ -22,6 +22,7 @@ from .ndarray import (
     ndarray,
     operand,
     record,
+    refusal,
 )
 from .ndarray import unary as record_unary
 from .ufunc import Binary, Unary, attach
@@ -85,8 +86,7 @@ def binary_function(op: Op) -> Binary:
                 x2 = as_array(x2)
         result = binary(op, x1, x2)
         if result is NotImplemented:
-            names = " and ".join(type(x).__name__ for x in (x1, x2))
-            raise TypeError(f"{op.name}: expected arrays or numbers, got {names}")
+            raise refusal(op.name, x1, x2)
         return result
 
     return _described(function, op)  # type: ignore[no-any-return]
@@ -198,10 +198,17 @@ def clip(
     /,
     min: Any = None,
     max: Any = None,
-    out: Any = None,  # noqa: A002
+    out: Any = None,
+    *,
+    a_min: Any = None,
+    a_max: Any = None,
 ) -> ndarray:
     """Values limited to an interval, in x's dtype where that holds such limits; NaN where x or a
-    limit is. `out` is where they are written, by the casting rule 'same_kind'."""
+    limit is. `out` is where they are written, by the casting rule 'same_kind'. `a_min` and `a_max`
+    are NumPy's older names of the limits."""
+    if (a_min is not None and min is not None) or (a_max is not None and max is not None):
+        raise ValueError("clip: expected min or a_min, and max or a_max, got both")
+    min, max = a_min if min is None else min, a_max if max is None else max  # noqa: A001
     x = as_array(x)
     if out is not None:
         result = clip(x, min, max)
@@ -226,6 +233,20 @@ def clip(
         return node if limits else apply.copy(node)
 
     return record(make, x, *(v for _, v in limits))
+
+
+def spacing(x: Any, /, out: Any = None, *, dtype: Any = None) -> ndarray:
+    """From each number to the next one away from zero; of infinities, NaN.
+
+    Of float16, as NumPy: to the next larger one.
+    """
+    array = as_array(x) if dtype is None else converted(as_array(x), dtype, copy=False)
+    array = converted(array, dtypes.resolve(np.spacing, (array.dtype,))[0], copy=False)
+    upward = array.dtype == dtypes.float16
+    away = as_array(np.inf, array.device.name) if upward else where(array < 0, -np.inf, np.inf)
+    result = subtract(nextafter(array, converted(away, array.dtype, copy=False)), array)
+    result = where(isinf(array), np.nan, result) if upward else result
+    return options.into("spacing", result, out, casting="same_kind")  # type: ignore[no-any-return]
 
 
 @overload
@@ -314,5 +335,5 @@ __all__ = [
     "logical_not", "logical_or", "logical_xor", "maximum", "minimum", "mod", "multiply",
     "nan_to_num", "negative", "nextafter", "not_equal", "positive", "pow", "power", "real",
     "reciprocal", "remainder", "right_shift", "rint", "round", "sign", "signbit", "sin", "sinh",
-    "sqrt", "square", "subtract", "tan", "tanh", "true_divide", "trunc", "where",
+    "spacing", "sqrt", "square", "subtract", "tan", "tanh", "true_divide", "trunc", "where",
 ]  # fmt: skip

@@ -19,6 +19,7 @@ from .creation import arange
 from .elementwise import where
 from .manipulation import concat
 from .ndarray import as_array, converted, copied, ndarray, record
+from .options import into
 
 # The other direction's norm: a Hermitian transform is a real one in the other direction.
 _OPPOSITE = {None: "forward", "backward": "forward", "forward": "backward", "ortho": "ortho"}
@@ -115,7 +116,9 @@ def _line(kind: str, x: Any, n: int | None, axis: int, norm: str | None) -> ndar
 # --- along one axis -------------------------------------------------------------------------------
 
 
-def fft(x: Any, /, n: int | None = None, axis: int = -1, norm: str | None = "backward") -> ndarray:
+def fft(
+    x: Any, /, n: int | None = None, axis: int = -1, norm: str | None = "backward", out: Any = None
+) -> ndarray:
     """Discrete Fourier transform along an axis: y[k] = Σⱼ x[j] exp(-2πi jk / n).
 
     Parameters
@@ -127,6 +130,8 @@ def fft(x: Any, /, n: int | None = None, axis: int = -1, norm: str | None = "bac
     axis : int
     norm : {'backward', 'ortho', 'forward'}
         Which direction is divided by n, or both by √n. 'backward': the inverse.
+    out : ndarray, optional
+        Where the result is written.
 
     Returns
     -------
@@ -144,50 +149,56 @@ def fft(x: Any, /, n: int | None = None, axis: int = -1, norm: str | None = "bac
     >>> xp.fft.fft(xp.asarray([1.0, 0.0, 0.0, 0.0])).real
     array([1., 1., 1., 1.])
     """
-    return _line("fftn", x, n, axis, norm)
+    return into("fft", _line("fftn", x, n, axis, norm), out)  # type: ignore[no-any-return]
 
 
-def ifft(x: Any, /, n: int | None = None, axis: int = -1, norm: str | None = "backward") -> ndarray:
+def ifft(
+    x: Any, /, n: int | None = None, axis: int = -1, norm: str | None = "backward", out: Any = None
+) -> ndarray:
     """Inverse of `fft`, with its parameters."""
-    return _line("ifftn", x, n, axis, norm)
+    return into("ifft", _line("ifftn", x, n, axis, norm), out)  # type: ignore[no-any-return]
 
 
-def rfft(x: Any, /, n: int | None = None, axis: int = -1, norm: str | None = "backward") -> ndarray:
+def rfft(
+    x: Any, /, n: int | None = None, axis: int = -1, norm: str | None = "backward", out: Any = None
+) -> ndarray:
     """Transform of real numbers along an axis: the n // 2 + 1 elements that tell the others.
 
     Parameters are those of `fft`. TypeError for complex numbers.
     """
-    return _line("rfftn", x, n, axis, norm)
+    return into("rfft", _line("rfftn", x, n, axis, norm), out)  # type: ignore[no-any-return]
 
 
 def irfft(
-    x: Any, /, n: int | None = None, axis: int = -1, norm: str | None = "backward"
+    x: Any, /, n: int | None = None, axis: int = -1, norm: str | None = "backward", out: Any = None
 ) -> ndarray:
     """Inverse of `rfft`: real, with `n` elements along the axis, by default 2 (m - 1) of m.
 
     The other parameters are those of `fft`. An odd `n` must be given.
     """
-    return _line("irfftn", x, n, axis, norm)
+    return into("irfft", _line("irfftn", x, n, axis, norm), out)  # type: ignore[no-any-return]
 
 
-def hfft(x: Any, /, n: int | None = None, axis: int = -1, norm: str | None = "backward") -> ndarray:
+def hfft(
+    x: Any, /, n: int | None = None, axis: int = -1, norm: str | None = "backward", out: Any = None
+) -> ndarray:
     """Transform of a signal with Hermitian symmetry, of which `x` has the first half: real, with
     `n` elements along the axis, by default 2 (m - 1) of m.
 
     The other parameters are those of `fft`.
     """
     x = as_array(x)
-    return irfft(x.conj() if x.dtype.kind == "c" else x, n, axis, _opposite(norm))
+    return irfft(x.conj() if x.dtype.kind == "c" else x, n, axis, _opposite(norm), out)
 
 
 def ihfft(
-    x: Any, /, n: int | None = None, axis: int = -1, norm: str | None = "backward"
+    x: Any, /, n: int | None = None, axis: int = -1, norm: str | None = "backward", out: Any = None
 ) -> ndarray:
     """Inverse of `hfft`: of real numbers, the n // 2 + 1 elements that tell the others.
 
     Parameters are those of `fft`. TypeError for complex numbers.
     """
-    return rfft(x, n, axis, _opposite(norm)).conj()
+    return into("ihfft", rfft(x, n, axis, _opposite(norm)).conj(), out)  # type: ignore[no-any-return]
 
 
 def _opposite(norm: str | None) -> str | None:
@@ -200,7 +211,12 @@ Extents = Sequence[int] | None
 
 
 def fftn(
-    x: Any, /, s: Extents = None, axes: Extents = None, norm: str | None = "backward"
+    x: Any,
+    /,
+    s: Extents = None,
+    axes: Extents = None,
+    norm: str | None = "backward",
+    out: Any = None,
 ) -> ndarray:
     """Discrete Fourier transform along several axes.
 
@@ -219,57 +235,92 @@ def fftn(
     ValueError
         If an axis has no points, `s` and `axes` are not as many, or there is no such norm.
     """
-    return _transform("fftn", x, s, axes, norm)
+    return into("fftn", _transform("fftn", x, s, axes, norm), out)  # type: ignore[no-any-return]
 
 
 def ifftn(
-    x: Any, /, s: Extents = None, axes: Extents = None, norm: str | None = "backward"
+    x: Any,
+    /,
+    s: Extents = None,
+    axes: Extents = None,
+    norm: str | None = "backward",
+    out: Any = None,
 ) -> ndarray:
     """Inverse of `fftn`, with its parameters."""
-    return _transform("ifftn", x, s, axes, norm)
+    return into("ifftn", _transform("ifftn", x, s, axes, norm), out)  # type: ignore[no-any-return]
 
 
 def rfftn(
-    x: Any, /, s: Extents = None, axes: Extents = None, norm: str | None = "backward"
+    x: Any,
+    /,
+    s: Extents = None,
+    axes: Extents = None,
+    norm: str | None = "backward",
+    out: Any = None,
 ) -> ndarray:
     """`rfft` along the last of the axes, `fft` along the others; parameters of `fftn`."""
-    return _transform("rfftn", x, s, axes, norm)
+    return into("rfftn", _transform("rfftn", x, s, axes, norm), out)  # type: ignore[no-any-return]
 
 
 def irfftn(
-    x: Any, /, s: Extents = None, axes: Extents = None, norm: str | None = "backward"
+    x: Any,
+    /,
+    s: Extents = None,
+    axes: Extents = None,
+    norm: str | None = "backward",
+    out: Any = None,
 ) -> ndarray:
     """Inverse of `rfftn`: `s` has the extents of the result, by default 2 (m - 1) of m along the
     last axis. The other parameters are those of `fftn`."""
-    return _transform("irfftn", x, s, axes, norm)
+    return into("irfftn", _transform("irfftn", x, s, axes, norm), out)  # type: ignore[no-any-return]
 
 
 def fft2(
-    x: Any, /, s: Extents = None, axes: Extents = (-2, -1), norm: str | None = "backward"
+    x: Any,
+    /,
+    s: Extents = None,
+    axes: Extents = (-2, -1),
+    norm: str | None = "backward",
+    out: Any = None,
 ) -> ndarray:
     """`fftn` along two axes."""
-    return fftn(x, s, axes, norm)
+    return into("fft2", fftn(x, s, axes, norm), out)  # type: ignore[no-any-return]
 
 
 def ifft2(
-    x: Any, /, s: Extents = None, axes: Extents = (-2, -1), norm: str | None = "backward"
+    x: Any,
+    /,
+    s: Extents = None,
+    axes: Extents = (-2, -1),
+    norm: str | None = "backward",
+    out: Any = None,
 ) -> ndarray:
     """`ifftn` along two axes."""
-    return ifftn(x, s, axes, norm)
+    return into("ifft2", ifftn(x, s, axes, norm), out)  # type: ignore[no-any-return]
 
 
 def rfft2(
-    x: Any, /, s: Extents = None, axes: Extents = (-2, -1), norm: str | None = "backward"
+    x: Any,
+    /,
+    s: Extents = None,
+    axes: Extents = (-2, -1),
+    norm: str | None = "backward",
+    out: Any = None,
 ) -> ndarray:
     """`rfftn` along two axes."""
-    return rfftn(x, s, axes, norm)
+    return into("rfft2", rfftn(x, s, axes, norm), out)  # type: ignore[no-any-return]
 
 
 def irfft2(
-    x: Any, /, s: Extents = None, axes: Extents = (-2, -1), norm: str | None = "backward"
+    x: Any,
+    /,
+    s: Extents = None,
+    axes: Extents = (-2, -1),
+    norm: str | None = "backward",
+    out: Any = None,
 ) -> ndarray:
     """`irfftn` along two axes."""
-    return irfftn(x, s, axes, norm)
+    return into("irfft2", irfftn(x, s, axes, norm), out)  # type: ignore[no-any-return]
 
 
 # --- frequencies and shifts -----------------------------------------------------------------------

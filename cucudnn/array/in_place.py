@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any
+import operator
+import sys
+from typing import Any, SupportsIndex
 
 import numpy as np
 
 from ..graph import shapes
-from .creation import arange
+from ..graph.dtypes import real_of, uint8
+from ..lowering.log import recording
+from .creation import arange, zeros
 from .elementwise import where as choose
+from .manipulation import concat
 from .ndarray import (
     as_array,
     check_writeable,
     converted,
+    copied,
     geometry,
     ndarray,
     operand,
     ours,
+    raveled,
     reshaped,
     view,
 )
@@ -219,4 +226,42 @@ def put_along_axis(arr: ndarray, indices: Any, values: Any, axis: int | None) ->
     x[tuple(key)] = values
 
 
-__all__ = ["copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"]
+def byteswap(x: ndarray, inplace: bool = False) -> ndarray:
+    """The elements of x with their bytes in reverse order, as an array of its own or in x."""
+    part = real_of(x.dtype)  # the parts of complex numbers are numbers of their own
+    size = part.itemsize
+    dense = copied(x, "C")
+    numbers = reshaped(view(dense, geometry(dense)[...]), (-1,))
+    as_bytes = reshaped(numbers.view(part).view(uint8), (-1, size))
+    turned = copied(as_bytes[:, ::-1], "C")
+    result = reshaped(reshaped(turned, (-1,)).view(x.dtype), x.shape).copy()
+    if not inplace:
+        return result
+    check_writeable(x)
+    x[...] = result
+    return x
+
+
+def resize(x: ndarray, new_shape: Any, refcheck: bool) -> None:
+    """Give x a memory of another shape: elements are dropped at the end, or zeros put there."""
+    extents = (new_shape,) if isinstance(new_shape, SupportsIndex) else new_shape
+    shape = tuple(operator.index(n) for n in extents)
+    if x.base is not None or x._scalar:
+        raise ValueError("cannot resize this array: it does not own its data")
+    if refcheck and sys.getrefcount(x._storage) > 2:  # this handle, and the argument of the call
+        raise ValueError(
+            "cannot resize an array that references or is referenced by another array; "
+            "use the resize function or refcheck=False"
+        )
+    size = shapes.size(shape)
+    flat = raveled(x, "C")[:size]
+    if size > flat.size:
+        flat = concat([flat, zeros(size - flat.size, x.dtype, device=x.device)])
+    new = copied(reshaped(flat, shape), "C", scalar=False)
+    with recording:
+        x._storage, x._geometry, x._offset = new._storage, None, 0
+
+
+__all__ = [
+    "byteswap", "copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask", "resize",
+]  # fmt: skip

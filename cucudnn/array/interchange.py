@@ -414,13 +414,22 @@ def _others_ufunc(ufunc: Any, method: str, inputs: Any, kwargs: Any) -> Any:
     return call(name, find, inputs, {})
 
 
+# Where our functions of the name are, by the module that NumPy's says it is from.
+_NAMESPACES: dict[str, tuple[str, ...]] = {
+    "numpy": (), "numpy.linalg": ("linalg",), "numpy.fft": ("fft",),
+    "numpy.lib.scimath": ("emath",), "numpy.lib.stride_tricks": ("lib", "stride_tricks"),
+}  # fmt: skip
+
+
 def numpy_function(function: Any, types: Any, args: Any, kwargs: Any) -> Any:
     """`np.concatenate([x, y])` and the like: our function of the name, in the same namespace."""
     if not all(issubclass(t, (ndarray, np.ndarray)) for t in types):
         return NotImplemented
-    home = _namespace()
-    if function.__module__ in ("numpy.linalg", "numpy.fft"):
-        home = getattr(home, function.__module__.removeprefix("numpy."))
+    if function.__module__ not in _NAMESPACES:
+        return NotImplemented
+    home: Any = _namespace()
+    for part in _NAMESPACES[function.__module__]:
+        home = getattr(home, part)
     ours = getattr(home, function.__name__, None)
     return NotImplemented if ours is None else ours(*args, **kwargs)
 

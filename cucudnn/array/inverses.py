@@ -13,7 +13,7 @@ import numpy as np
 from ..graph import dtypes, ops, shapes
 from . import apply
 from .creation import eye
-from .decompositions import check_stack, computable, matrices, svd, svdvals
+from .decompositions import check_stack, computable, hermitian_of, matrices, svd, svdvals
 from .elementwise import where
 from .library import call
 from .linear_algebra import matmul, together
@@ -155,7 +155,9 @@ def _significant(values: ndarray, extents: shapes.Shape, rtol: Any) -> ndarray:
     return values > limit
 
 
-def matrix_rank(x: Any, /, tol: Any = None, *, rtol: Any = None) -> ndarray:
+def matrix_rank(
+    x: Any, /, tol: Any = None, hermitian: bool = False, *, rtol: Any = None
+) -> ndarray:
     """Number of singular values that are not negligible.
 
     Parameters
@@ -164,6 +166,8 @@ def matrix_rank(x: Any, /, tol: Any = None, *, rtol: Any = None) -> ndarray:
         A vector has rank 1, or 0 if it is zero.
     tol : float or array_like, (...), optional
         NumPy's: singular values up to `tol` are negligible, however large the largest is.
+    hermitian : bool, default False
+        The matrices are Hermitian; only the lower triangle is read.
     rtol : float or array_like, (...), optional
         Singular values up to `rtol` times the largest are negligible. By default max(M, N) times
         the eps of the dtype.
@@ -182,19 +186,23 @@ def matrix_rank(x: Any, /, tol: Any = None, *, rtol: Any = None) -> ndarray:
     a = as_array(x)
     if a.ndim < 2:
         return converted(a.any(), dtypes.int64)
-    s = svdvals(a)
+    s = svdvals(hermitian_of("matrix_rank", a, "L") if hermitian else a)
     if tol is not None:
         limit = as_array(tol, a.device.name)[..., None]
         return binary(ops.greater, s, limit).sum(axis=-1)
     return _significant(s, a.shape[-2:], rtol).sum(axis=-1)
 
 
-def pinv(x: Any, /, *, rtol: Any = None) -> ndarray:
+def pinv(x: Any, /, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None) -> ndarray:
     """Moore-Penrose inverses of matrices: V · diag(1 / S) · Uᴴ, without negligible values of S.
 
     Parameters
     ----------
     x : array_like, (..., M, N)
+    rcond : float or array_like, (...), optional
+        NumPy's other name of `rtol`.
+    hermitian : bool, default False
+        The matrices are Hermitian; only the lower triangle is read.
     rtol : float or array_like, (...), optional
         As for `matrix_rank`.
 
@@ -206,8 +214,13 @@ def pinv(x: Any, /, *, rtol: Any = None) -> ndarray:
     ------
     LinAlgError
         If the iteration does not converge, or there are fewer than 2 dimensions.
+    ValueError
+        If both `rcond` and `rtol` are given.
     """
-    u, s, vh = svd(x, full_matrices=False)
+    if rcond is not None and rtol is not None:
+        raise ValueError("pinv: expected rcond or rtol, got both")
+    rtol = rcond if rtol is None else rtol
+    u, s, vh = svd(x, full_matrices=False, hermitian=hermitian)
     inverse = where(_significant(s, (u.shape[-2], vh.shape[-1]), rtol), 1 / s, 0)
     return matmul(vh.mT.conj(), inverse[..., None] * u.mT.conj())
 

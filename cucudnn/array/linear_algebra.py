@@ -8,7 +8,8 @@ from typing import Any, SupportsIndex
 
 from ..graph import dtypes, ops, shapes
 from .manipulation import moveaxis, permute_dims, stack
-from .ndarray import as_array, binary, converted, ndarray, product, raveled, reshaped
+from .ndarray import as_array, binary, converted, ndarray, product, raveled, refusal, reshaped
+from .options import into
 
 Axes = int | tuple[int | Sequence[int], int | Sequence[int]]
 
@@ -25,11 +26,11 @@ def matmul(x1: Any, x2: Any, /) -> ndarray:
         x1 = as_array(x1)
     result = product(x1, x2)
     if result is NotImplemented:
-        raise TypeError("matmul: expected arrays")
+        raise refusal("matmul", x1, x2)
     return result
 
 
-def dot(x1: Any, x2: Any, /) -> ndarray:
+def dot(x1: Any, x2: Any, /, out: Any = None) -> ndarray:
     """Sum of products over the last axis of `x1` and the last but one of `x2`, as NumPy's.
 
     Parameters
@@ -37,6 +38,7 @@ def dot(x1: Any, x2: Any, /) -> ndarray:
     x1 : array_like, (..., K)
     x2 : array_like, (..., K, N) or (K,)
         With a 0-d operand it is the product of the elements.
+    out : ndarray, optional
 
     Returns
     -------
@@ -45,8 +47,10 @@ def dot(x1: Any, x2: Any, /) -> ndarray:
     """
     a, b = together(x1, x2)
     if not a.ndim or not b.ndim:
-        return a * b
-    return matmul(a, b) if b.ndim <= 2 else tensordot(a, b, (-1, -2))
+        result = a * b
+    else:
+        result = matmul(a, b) if b.ndim <= 2 else tensordot(a, b, (-1, -2))
+    return into("dot", result, out, casting="same_kind")  # type: ignore[no-any-return]
 
 
 def tensordot(x1: Any, x2: Any, /, axes: Axes = 2) -> ndarray:
@@ -147,10 +151,11 @@ def vecdot(x1: Any, x2: Any, /, axis: int = -1) -> ndarray:
     return converted(terms.sum(axis=-1, dtype=terms.dtype), dtype, copy=False)
 
 
-def outer(x1: Any, x2: Any, /) -> ndarray:
+def outer(x1: Any, x2: Any, /, out: Any = None) -> ndarray:
     """Product of every element of `x1` with every element of `x2`; both are flattened."""
     a, b = together(x1, x2)
-    return raveled(a)[:, None] * raveled(b)
+    result = raveled(a)[:, None] * raveled(b)
+    return into("outer", result, out, casting="same_kind")  # type: ignore[no-any-return]
 
 
 def diagonal(x: Any, /, offset: int = 0, axis1: int = 0, axis2: int = 1) -> ndarray:
@@ -158,9 +163,11 @@ def diagonal(x: Any, /, offset: int = 0, axis1: int = 0, axis2: int = 1) -> ndar
     return as_array(x).diagonal(offset, axis1, axis2)
 
 
-def trace(x: Any, /, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> ndarray:
+def trace(
+    x: Any, /, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None
+) -> ndarray:
     """Sum along a diagonal of two axes. Small integers are summed in 64 bits."""
-    return as_array(x).trace(offset, axis1, axis2, dtype)
+    return as_array(x).trace(offset, axis1, axis2, dtype, out)
 
 
 def cross(x1: Any, x2: Any, /, axis: int = -1) -> ndarray:

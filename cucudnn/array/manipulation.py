@@ -17,6 +17,7 @@ from .creation import empty_like
 from .indexing import write
 from .ndarray import (
     as_array,
+    check_cast,
     converted,
     copied,
     geometry,
@@ -26,6 +27,7 @@ from .ndarray import (
     reshaped,
     view,
 )
+from .options import into
 
 
 def reshape(x: Any, /, shape: Any, *, copy: bool | None = None, order: str = "C") -> ndarray:
@@ -113,8 +115,39 @@ def _gathered(arrays: Any) -> tuple[list[ndarray], str]:
     return result, device
 
 
-def concat(arrays: Any, /, axis: int | None = 0) -> ndarray:
-    """The arrays one after the other along an axis; flattened first if axis is None."""
+def concat(
+    arrays: Any,
+    /,
+    axis: int | None = 0,
+    out: Any = None,
+    *,
+    dtype: Any = None,
+    casting: str = "same_kind",
+) -> ndarray:
+    """The arrays one after the other along an axis; flattened first if axis is None.
+
+    Parameters
+    ----------
+    arrays : sequence of array_like
+    axis : int or None, default 0
+    out : ndarray, optional
+        Where the result is written.
+    dtype : dtype, optional
+        Of the result; not together with `out`.
+    casting : str, default 'same_kind'
+        NumPy's rule for casts to `dtype`, or to that of `out`.
+
+    Raises
+    ------
+    TypeError
+        If the cast is not allowed, or both `out` and `dtype` are given.
+    ValueError
+        If the extents along the other axes differ, or `out` has another shape.
+    """
+    if out is not None:
+        if dtype is not None:
+            raise TypeError("concat: expected out or dtype, got both")
+        return into("concat", concat(arrays, axis), out, casting=casting)  # type: ignore[no-any-return]
     items, device = _gathered(arrays)
     if axis is None:
         items, axis = [reshaped(a, (-1,)) for a in items], 0
@@ -128,7 +161,7 @@ def concat(arrays: Any, /, axis: int | None = 0) -> ndarray:
             "concat: all extents but the axis's must be equal, got shapes "
             + ", ".join(str(a.shape) for a in items)
         )
-    dtype = dtypes.promote(*(a.dtype for a in items))
+    dtype = _joined_dtype(items, dtype, casting)
     total = sum(a.shape[axis] for a in items)
     shape = (*items[0].shape[:axis], total, *items[0].shape[axis + 1 :])
     strides = shapes.joined_strides(
@@ -144,19 +177,38 @@ def concat(arrays: Any, /, axis: int | None = 0) -> ndarray:
     return result
 
 
+def _joined_dtype(items: list[ndarray], dtype: Any, casting: str) -> dtypes.DType:
+    """What the arrays promote to, or the dtype that is asked for, if the rule allows it."""
+    if dtype is None:
+        return dtypes.promote(*(a.dtype for a in items))
+    wanted = dtypes.canonical(dtype)
+    for a in items:
+        check_cast("concat", a.dtype, wanted, casting)
+    return wanted
+
+
 def _as_is(shown: Any, value: Any) -> Any:
     return apply.cast(value, shown.dtype)
 
 
-def stack(arrays: Any, /, axis: int = 0) -> ndarray:
-    """The arrays one after the other along a new axis."""
+def stack(
+    arrays: Any,
+    /,
+    axis: int = 0,
+    out: Any = None,
+    *,
+    dtype: Any = None,
+    casting: str = "same_kind",
+) -> ndarray:
+    """The arrays one after the other along a new axis; the options are those of `concat`."""
     items, _ = _gathered(arrays)
     if len({a.shape for a in items}) > 1:
         raise ValueError(
             "stack: all shapes must be equal, got " + ", ".join(str(a.shape) for a in items)
         )
     axis = shapes.normal_axis(operator.index(axis), items[0].ndim + 1)
-    return concat([expand_dims(a, axis) for a in items], axis=axis)
+    arrays = [expand_dims(a, axis) for a in items]
+    return concat(arrays, axis, out, dtype=dtype, casting=casting)
 
 
 def unstack(x: Any, /, axis: int = 0) -> tuple[ndarray, ...]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import operator
+import pickle
 import sys
 from collections.abc import Callable, Iterator
 from functools import lru_cache, partial
-from types import CodeType, FrameType, ModuleType
+from types import CodeType, FrameType, GenericAlias, ModuleType
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
@@ -181,6 +182,27 @@ class ndarray:  # noqa: N801 - NumPy's name
         """The bytes of the elements, in row-major order by default."""
         return self._host().tobytes(order)
 
+    @property
+    def data(self) -> memoryview:
+        """The bytes of the elements as they are now, for reading."""
+        return self.__array__().data.toreadonly()
+
+    def tofile(self, fid: Any, sep: str = "", format: str = "%s") -> None:  # noqa: A002
+        """Write the elements to a file in row-major order: as bytes, or as text with `sep`."""
+        self._host().tofile(fid, sep, format)
+
+    def dumps(self) -> bytes:
+        """The pickle of the array."""
+        return pickle.dumps(self)
+
+    def dump(self, file: Any) -> None:
+        """Write the pickle of the array to a file, or to the one of a path."""
+        if hasattr(file, "write"):
+            file.write(self.dumps())
+            return
+        with open(file, "wb") as opened:
+            opened.write(self.dumps())
+
     def _host(self) -> np.ndarray[Any, Any]:
         """The elements as a NumPy array that must not be written or kept."""
         unit.settle()
@@ -331,6 +353,9 @@ class ndarray:  # noqa: N801 - NumPy's name
         host = self._host().copy(order="F" if self.flags.fnc else "C")
         return _unpickle, (host, self._storage.node.device, self._scalar)
 
+    def __class_getitem__(cls, item: Any) -> GenericAlias:
+        return GenericAlias(cls, item)
+
     def __copy__(self) -> ndarray:
         return self.copy()
 
@@ -343,9 +368,24 @@ class ndarray:  # noqa: N801 - NumPy's name
         """An array of its own with the same elements."""
         return copied(self, order, scalar=self._scalar)
 
-    def astype(self, dtype: Any, *, copy: bool = True, device: Any = None) -> ndarray:
-        """The elements in another dtype."""
-        return converted(self, dtype, copy=copy, device=device)
+    def astype(
+        self, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True,
+        copy: bool = True, *, device: Any = None,
+    ) -> ndarray:  # fmt: skip
+        """The elements in another dtype, in an order in memory: 'K' is the array's own.
+
+        Raises
+        ------
+        TypeError
+            If NumPy's rule `casting` does not allow it.
+        """
+        if casting != "unsafe":
+            check_cast("astype", self.dtype, dtypes.canonical(dtype), casting)
+        result = converted(self, dtype, copy=copy, device=device)
+        flags = geometry(result).flags
+        if (order == "C" and not flags.c_contiguous) or (order == "F" and not flags.f_contiguous):
+            return copied(result, order, scalar=result._scalar)
+        return result
 
     def to_device(self, device: Any, /, *, stream: Any = None) -> ndarray:
         """The array on a device: itself if it is there."""
@@ -380,20 +420,57 @@ class ndarray:  # noqa: N801 - NumPy's name
         """A read-only view of a diagonal."""
         return view(self, geometry(self).diagonal(offset, axis1, axis2))
 
-    def trace(self, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> ndarray:
+    def trace(
+        self, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None
+    ) -> ndarray:
         """Sum along a diagonal."""
-        return self.diagonal(offset, axis1, axis2).sum(-1, dtype)
+        return self.diagonal(offset, axis1, axis2).sum(-1, dtype, out)
 
-    def dot(self, other: Any) -> ndarray:
+    def dot(self, other: Any, out: Any = None) -> ndarray:
         """Sum of products over the last axis and the other's last but one."""
         from .linear_algebra import dot
 
-        return dot(self, other)
+        return dot(self, other, out)
 
     def view(self, dtype: Any = None) -> ndarray:
         """A view, of the same bytes as another dtype if one is given."""
         g = geometry(self)
         return view(self, g.view() if dtype is None else g.view(dtypes.canonical(dtype)))
+
+    def getfield(self, dtype: Any, offset: int = 0) -> ndarray:
+        """A view of a part of each element as another dtype: `offset` bytes behind its start."""
+        return view(self, geometry(self).getfield(dtypes.canonical(dtype), offset))
+
+    def setfield(self, val: Any, dtype: Any, offset: int = 0) -> None:
+        """Set a part of each element; see `getfield`."""
+        self.getfield(dtype, offset)[...] = val
+
+    def setflags(
+        self, write: bool | None = None, align: bool | None = None, uic: bool | None = None
+    ) -> None:
+        """Set whether the array can be written. `align` and `uic` are as they are."""
+        if uic:
+            raise ValueError("cannot set WRITEBACKIFCOPY flag to True")
+        if write is not None:
+            self.flags.writeable = write
+
+    def byteswap(self, inplace: bool = False) -> ndarray:
+        """The elements with their bytes in reverse order; of complex ones, those of each part."""
+        from .in_place import byteswap
+
+        return byteswap(self, inplace)
+
+    def resize(self, *new_shape: Any, refcheck: bool = True) -> None:
+        """Change the shape in place: elements are dropped at the end, or zeros put there.
+
+        Raises
+        ------
+        ValueError
+            If the array is a view, or `refcheck` is set and there are views of it.
+        """
+        from .in_place import resize
+
+        resize(self, new_shape[0] if len(new_shape) == 1 else new_shape, refcheck)
 
     def fill(self, value: PyScalar) -> None:
         """Set every element."""
@@ -482,21 +559,21 @@ class ndarray:  # noqa: N801 - NumPy's name
 
     def var(
         self, axis: Any = None, dtype: Any = None, out: Any = None, ddof: float = 0,
-        keepdims: bool = False, *, where: Any = True,
+        keepdims: bool = False, *, where: Any = True, mean: Any = None,
     ) -> ndarray:  # fmt: skip
         """Variance over axes."""
         from .statistical import var
 
-        return var(self, axis, dtype, out, ddof, keepdims, where=where)
+        return var(self, axis, dtype, out, ddof, keepdims, where=where, mean=mean)
 
     def std(
         self, axis: Any = None, dtype: Any = None, out: Any = None, ddof: float = 0,
-        keepdims: bool = False, *, where: Any = True,
+        keepdims: bool = False, *, where: Any = True, mean: Any = None,
     ) -> ndarray:  # fmt: skip
         """Standard deviation over axes."""
         from .statistical import std
 
-        return std(self, axis, dtype, out, ddof, keepdims, where=where)
+        return std(self, axis, dtype, out, ddof, keepdims, where=where, mean=mean)
 
     def cumsum(self, axis: Any = None, dtype: Any = None, out: Any = None) -> ndarray:
         """Sums of each element and all before it."""
@@ -528,6 +605,7 @@ class ndarray:  # noqa: N801 - NumPy's name
         self,
         axis: int = -1,
         kind: str | None = None,
+        order: Any = None,
         *,
         descending: bool = False,
         stable: bool = True,
@@ -535,12 +613,13 @@ class ndarray:  # noqa: N801 - NumPy's name
         """Put the elements along an axis in order, in place."""
         from .sorting import sort
 
-        self[...] = sort(self, axis, kind, descending=descending, stable=stable)
+        self[...] = sort(self, axis, kind, order, descending=descending, stable=stable)
 
     def argsort(
         self,
         axis: int | None = -1,
         kind: str | None = None,
+        order: Any = None,
         *,
         descending: bool = False,
         stable: bool = True,
@@ -548,7 +627,7 @@ class ndarray:  # noqa: N801 - NumPy's name
         """The positions that put the elements along an axis in order."""
         from .sorting import argsort
 
-        return argsort(self, axis, kind, descending=descending, stable=stable)
+        return argsort(self, axis, kind, order, descending=descending, stable=stable)
 
     def searchsorted(self, v: Any, side: str = "left", sorter: Any = None) -> ndarray:
         """Where in these sorted elements others would have to be put."""
@@ -562,11 +641,13 @@ class ndarray:  # noqa: N801 - NumPy's name
 
         return nonzero(self)
 
-    def take(self, indices: Any, axis: int | None = None) -> ndarray:
+    def take(
+        self, indices: Any, axis: int | None = None, out: Any = None, mode: str = "raise"
+    ) -> ndarray:
         """The elements at indices along an axis."""
         from .taking import take
 
-        return take(self, indices, axis)
+        return take(self, indices, axis, out, mode)
 
     def repeat(self, repeats: Any, axis: int | None = None) -> ndarray:
         """Each element several times."""
@@ -574,7 +655,9 @@ class ndarray:  # noqa: N801 - NumPy's name
 
         return repeat(self, repeats, axis)
 
-    def partition(self, kth: Any, axis: int = -1, kind: str = "introselect") -> None:
+    def partition(
+        self, kth: Any, axis: int = -1, kind: str = "introselect", order: None = None
+    ) -> None:
         """Put the element of rank `kth` in its place, the smaller ones before it, in place.
 
         `kind` is NumPy's, and changes nothing.
@@ -583,7 +666,9 @@ class ndarray:  # noqa: N801 - NumPy's name
 
         self[...] = surface("", "partition")(self, kth, axis)
 
-    def argpartition(self, kth: Any, axis: int | None = -1, kind: str = "introselect") -> ndarray:
+    def argpartition(
+        self, kth: Any, axis: int | None = -1, kind: str = "introselect", order: None = None
+    ) -> ndarray:
         """The positions that would partition the elements; see `partition`."""
         from .numpy_surface import surface
 
@@ -1050,6 +1135,18 @@ def operand(x: Any, device: str) -> Any:
     return foreign_operand(x, device)
 
 
+def refusal(name: str, *operands: Any) -> TypeError:
+    """The error for what is no operand; of an array it names the dtype that is not supported."""
+    for x in operands:
+        if isinstance(x, (np.ndarray, np.generic)):
+            try:
+                dtypes.canonical(x.dtype)
+            except TypeError as error:
+                return TypeError(f"{name}: {error}")
+    types = " and ".join(type(x).__name__ for x in operands)
+    return TypeError(f"{name}: expected arrays or numbers, got {types}")
+
+
 def unary(op: Op, x: Any) -> ndarray:
     """Record an elementwise op of one operand."""
     if type(x) is not ndarray:
@@ -1173,6 +1270,14 @@ def check_fits(name: str, result: Node | ndarray, target: Node | ndarray) -> Non
         raise TypeError(
             f"{name}: cannot cast the result from {result.dtype.name} to "
             f"{target.dtype.name} with casting rule 'same_kind'"
+        )
+
+
+def check_cast(name: str, dtype: DType, target: DType, casting: str) -> None:
+    """Raise TypeError unless NumPy's rule allows a cast."""
+    if not np.can_cast(dtype, target, casting):  # type: ignore[arg-type]
+        raise TypeError(
+            f"{name}: cannot cast from {dtype.name} to {target.name} with casting rule {casting!r}"
         )
 
 

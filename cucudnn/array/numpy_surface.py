@@ -29,24 +29,23 @@ from .options import into
 
 FUNCTIONS = (
     "allclose", "angle", "append", "apply_along_axis", "apply_over_axes", "argpartition", "around",
-    "array_equal", "array_equiv", "bartlett", "bitwise_count", "blackman", "block",
-    "compress", "convolve", "corrcoef", "correlate", "cov", "cross", "deg2rad", "degrees",
-    "delete", "diag_indices", "diag_indices_from", "diagflat", "digitize", "divmod",
-    "einsum", "einsum_path", "extract", "fabs", "float_power", "frexp", "frombuffer",
-    "fromfunction", "fromiter", "gcd", "geomspace", "gradient", "hamming", "hanning", "heaviside",
-    "histogram", "histogram2d", "histogram_bin_edges", "histogramdd", "i0", "indices", "inner",
-    "insert", "interp", "intersect1d", "isclose", "iscomplex", "isneginf", "isposinf", "isreal",
-    "ix_", "kaiser", "kron", "lcm", "ldexp", "logaddexp2", "logspace", "mask_indices",
-    "matvec", "modf", "nanargmax", "nanargmin", "nancumprod", "nancumsum", "nanmax",
-    "nanmean", "nanmedian", "nanmin", "nanpercentile", "nanprod", "nanquantile", "nanstd",
-    "nansum", "nanvar", "packbits", "pad", "partition", "percentile", "piecewise", "poly",
-    "polyadd", "polyder", "polydiv", "polyfit", "polyint", "polymul", "polysub", "polyval", "ptp",
-    "quantile", "rad2deg", "radians", "real_if_close", "resize", "roots",
-    "setdiff1d", "setxor1d", "sinc", "sort_complex", "spacing", "trapezoid", "tri",
-    "tril_indices", "tril_indices_from", "trim_zeros", "triu_indices", "triu_indices_from",
-    "union1d", "unpackbits", "unwrap", "vander", "vdot", "vecmat",
+    "array_equal", "array_equiv", "bartlett", "bitwise_count", "blackman", "compress", "convolve",
+    "corrcoef", "correlate", "cov", "cross", "deg2rad", "degrees", "delete", "diag_indices",
+    "diag_indices_from", "diagflat", "digitize", "divmod", "einsum", "extract", "fabs",
+    "float_power", "frexp", "frombuffer", "fromfunction", "fromiter", "gcd", "genfromtxt",
+    "gradient", "hamming", "hanning", "heaviside", "histogram", "histogram2d",
+    "histogram_bin_edges", "histogramdd", "i0", "indices", "inner", "interp", "intersect1d",
+    "isclose", "iscomplex", "isneginf", "isposinf", "isreal", "ix_", "kaiser", "kron", "lcm",
+    "ldexp", "loadtxt", "logaddexp2", "logspace", "mask_indices", "modf", "nanargmax", "nanargmin",
+    "nancumprod", "nancumsum", "nanmax", "nanmean", "nanmedian", "nanmin", "nanpercentile",
+    "nanprod", "nanquantile", "nanstd", "nansum", "nanvar", "packbits", "pad", "partition",
+    "percentile", "piecewise", "poly", "polyadd", "polyfit", "polymul", "polysub", "polyval", "ptp",
+    "quantile", "rad2deg", "radians", "real_if_close", "resize", "roots", "save", "savetxt",
+    "savez", "savez_compressed", "setdiff1d", "setxor1d", "sinc", "sort_complex", "trapezoid",
+    "tri", "tril_indices", "tril_indices_from", "trim_zeros", "triu_indices", "triu_indices_from",
+    "union1d", "unpackbits", "unwrap", "vander", "vdot",
 )  # fmt: skip
-LINALG = ("cond", "lstsq", "multi_dot", "norm", "tensorinv", "tensorsolve")
+LINALG = ("cond", "lstsq", "norm", "tensorinv", "tensorsolve")
 # Parameters whose lists are data. CuPy takes no lists of numbers there.
 DATA = frozenset((
     "A", "B", "C", "M", "a", "a1", "a2", "ar1", "ar2", "args", "arr", "array", "ary", "b", "bins",
@@ -55,6 +54,8 @@ DATA = frozenset((
 ))  # fmt: skip
 # What is made from numbers alone: by NumPy, then moved. CuPy computes some of these in float32.
 FROM_NUMBERS = frozenset(("bartlett", "blackman", "hamming", "hanning", "kaiser"))
+# What reads or writes files, which is work for the host on either device.
+FILES = frozenset(("genfromtxt", "loadtxt", "save", "savetxt", "savez", "savez_compressed"))
 # What gives a Python bool in NumPy; CuPy gives arrays.
 TRUTHS = frozenset(("allclose", "array_equal", "array_equiv"))
 
@@ -194,7 +195,7 @@ def _named(path: str, name: str) -> Finder:
 def _home(name: str, find: Finder, device: Device) -> tuple[Any, Any]:
     """The library that has a function for a device, and the function."""
     home: Any = np
-    if device.kind != "cpu" and name not in FROM_NUMBERS:
+    if device.kind != "cpu" and name not in FROM_NUMBERS | FILES:
         import cupy
 
         home = cupy

@@ -106,6 +106,7 @@ def unique(
     axis: int | None = None,
     *,
     equal_nan: bool = True,
+    sorted: bool = True,  # noqa: A002 - NumPy's name
 ) -> ndarray | tuple[ndarray, ...]:
     """NumPy's function for the different elements in order, or the different rows of an axis.
 
@@ -118,6 +119,8 @@ def unique(
         By default the elements of all axes; else the sub-arrays along an axis are compared.
     equal_nan : bool, default True
         Whether all NaNs are one element.
+    sorted : bool, default True
+        They are sorted also where they need not be.
 
     Returns
     -------
@@ -138,14 +141,20 @@ def unique(
     return tuple(found) if len(found) > 1 else found[0]
 
 
-def isin(x1: Any, x2: Any, /, *, invert: bool = False) -> ndarray:
+def isin(
+    x1: Any, x2: Any, /, assume_unique: bool = False, invert: bool = False, *,
+    kind: str | None = None,
+) -> ndarray:  # fmt: skip
     """Whether each element of x1 is among the elements of x2. NaNs are among none.
 
     Parameters
     ----------
     x1, x2 : array_like
+    assume_unique : bool
+        NumPy's, as `kind`: it changes nothing.
     invert : bool, default False
         Whether it is not.
+    kind : {None, 'sort', 'table'}
 
     Returns
     -------

@@ -28,8 +28,11 @@ def _flattened(x: Any, axis: int | None) -> tuple[ndarray, int]:
 KINDS = (None, "quicksort", "mergesort", "heapsort", "stable")
 
 
-def check_kind(name: str, kind: str | None) -> None:
-    """Raise ValueError for what is none of NumPy's kinds of sort; all of them are one here."""
+def check_kind(name: str, kind: str | None, order: Any = None) -> None:
+    """Raise ValueError for what is none of NumPy's kinds of sort, which are all one here, and for
+    an order of fields, which arrays do not have."""
+    if order is not None:
+        raise ValueError(f"{name}: cannot specify order when the array has no fields")
     if kind not in KINDS:
         raise ValueError(f"{name}: kind must be one of {KINDS[1:]}, got {kind!r}")
 
@@ -39,6 +42,7 @@ def sort(
     /,
     axis: int | None = -1,
     kind: str | None = None,
+    order: Any = None,
     *,
     descending: bool = False,
     stable: bool = True,
@@ -53,6 +57,8 @@ def sort(
         None: all elements along one axis, as NumPy.
     kind : str, optional
         NumPy's; it changes nothing.
+    order : None
+        NumPy's, for fields.
     descending : bool, default False
         From the largest to the smallest; NaNs, which are last otherwise, come first.
     stable : bool, default True
@@ -68,7 +74,7 @@ def sort(
     IndexError
         If the axis is out of range.
     """
-    check_kind("sort", kind)
+    check_kind("sort", kind, order)
     x, axis = _flattened(x, axis)
 
     def make(node: Node) -> Node:
@@ -86,6 +92,7 @@ def argsort(
     /,
     axis: int | None = -1,
     kind: str | None = None,
+    order: Any = None,
     *,
     descending: bool = False,
     stable: bool = True,
@@ -99,6 +106,8 @@ def argsort(
         None: positions among all elements in row-major order, as NumPy.
     kind : str, optional
         NumPy's; it changes nothing.
+    order : None
+        NumPy's, for fields.
     descending : bool, default False
         From the largest to the smallest; NaNs, which are last otherwise, come first.
     stable : bool, default True
@@ -114,7 +123,7 @@ def argsort(
     IndexError
         If the axis is out of range.
     """
-    check_kind("argsort", kind)
+    check_kind("argsort", kind, order)
     x, axis = _flattened(x, axis)
 
     def make(node: Node) -> Node:

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from ..graph import ops
 from .creation import asarray, eye, zeros
 from .manipulation import concat
-from .ndarray import as_array, geometry, ndarray, reshaped, view
+from .ndarray import as_array, copied, geometry, ndarray, reshaped, unary, view
 
 
 def _views(x: ndarray, cut: Callable[[Any], Sequence[Any]]) -> list[ndarray]:
@@ -96,25 +97,27 @@ def atleast_3d(*arys: Any) -> Any:
     return _at_least(np.atleast_3d, arys)
 
 
-def _stacked(arrays: Any, raised: Any, axis: int, dtype: Any) -> ndarray:
-    result = concat([raised(a) for a in arrays], axis=axis)
-    return result if dtype is None else result.astype(dtype, copy=False)
+def _stacked(
+    arrays: Any, raised: Any, axis: int, dtype: Any = None, casting: str = "same_kind"
+) -> ndarray:
+    return concat([raised(a) for a in arrays], axis=axis, dtype=dtype, casting=casting)
 
 
-def vstack(tup: Any, *, dtype: Any = None) -> ndarray:
+def vstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> ndarray:
     """Arrays one below the other; vectors are rows."""
-    return _stacked(tup, atleast_2d, 0, dtype)
+    return _stacked(tup, atleast_2d, 0, dtype, casting)
 
 
-def hstack(tup: Any, *, dtype: Any = None) -> ndarray:
+def hstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> ndarray:
     """Arrays side by side: along the second axis, vectors along their only one."""
     arrays = [atleast_1d(a) for a in tup]
-    return _stacked(arrays, as_array, 0 if arrays and arrays[0].ndim == 1 else 1, dtype)
+    axis = 0 if arrays and arrays[0].ndim == 1 else 1
+    return _stacked(arrays, as_array, axis, dtype, casting)
 
 
 def dstack(tup: Any) -> ndarray:
     """Arrays one behind the other, along the third axis."""
-    return _stacked(tup, atleast_3d, 2, None)
+    return _stacked(tup, atleast_3d, 2)
 
 
 def column_stack(tup: Any) -> ndarray:
@@ -124,7 +127,7 @@ def column_stack(tup: Any) -> ndarray:
         x = as_array(a)
         return reshaped(x, (-1, 1)) if x.ndim < 2 else x
 
-    return _stacked(tup, column, 1, None)
+    return _stacked(tup, column, 1)
 
 
 def diag(v: Any, k: int = 0) -> ndarray:
@@ -157,6 +160,54 @@ def asfortranarray(a: Any, dtype: Any = None) -> ndarray:
     return asarray(a, dtype=dtype, order="F")
 
 
+_LETTERS = {
+    "C": "C", "C_CONTIGUOUS": "C", "CONTIGUOUS": "C", "F": "F", "F_CONTIGUOUS": "F", "FORTRAN": "F",
+    "A": "A", "ALIGNED": "A", "W": "W", "WRITEABLE": "W", "O": "O", "OWNDATA": "O",
+    "E": "E", "ENSUREARRAY": "E",
+}  # fmt: skip
+
+
+def require(a: Any, dtype: Any = None, requirements: Any = None) -> ndarray:
+    """The array itself, or a copy that has the flags that are asked for.
+
+    Parameters
+    ----------
+    a : array_like
+    dtype : dtype, optional
+    requirements : str or list of str, optional
+        Of 'C' and 'F' (the order in memory), 'W' (writeable), 'O' (no view), 'A' and 'E', which
+        are always so; or their long names.
+
+    Raises
+    ------
+    KeyError
+        If there is no such requirement.
+    ValueError
+        If both orders are asked for.
+    """
+    wanted = {_LETTERS[r.upper()] for r in requirements or ()}
+    if {"C", "F"} <= wanted:
+        raise ValueError("Cannot specify both 'C' and 'F' order")
+    order = "C" if "C" in wanted else "F" if "F" in wanted else None
+    x = asarray(a, dtype=dtype, order=order)
+    read_only = "W" in wanted and not x.flags.writeable
+    return copied(x, order or "K") if read_only or ("O" in wanted and x.base is not None) else x
+
+
+def asarray_chkfinite(a: Any, dtype: Any = None, order: str | None = None) -> ndarray:
+    """As `asarray`, but infinities and NaNs are errors: the values are looked at.
+
+    Raises
+    ------
+    ValueError
+        If an element is infinite or NaN.
+    """
+    x = asarray(a, dtype=dtype, order=order)
+    if x.dtype.kind not in "biu" and not bool(unary(ops.isfinite, x).all()):
+        raise ValueError("array must not contain infs or NaNs")
+    return x
+
+
 def isfortran(a: Any) -> bool:
     """Whether an array is column-major and not row-major."""
     return bool(geometry(as_array(a)).flags.fnc)
@@ -178,8 +229,8 @@ def isscalar(element: Any) -> bool:
 
 
 __all__ = [
-    "array_split", "ascontiguousarray", "asfortranarray", "atleast_1d", "atleast_2d",
-    "atleast_3d", "column_stack", "diag", "dsplit", "dstack", "fliplr", "flipud", "hsplit",
-    "hstack", "identity", "iscomplexobj", "isfortran", "isrealobj", "isscalar", "rollaxis",
-    "rot90", "split", "vsplit", "vstack",
+    "array_split", "asarray_chkfinite", "ascontiguousarray", "asfortranarray", "atleast_1d",
+    "atleast_2d", "atleast_3d", "column_stack", "diag", "dsplit", "dstack", "fliplr", "flipud",
+    "hsplit", "hstack", "identity", "iscomplexobj", "isfortran", "isrealobj", "isscalar", "require",
+    "rollaxis", "rot90", "split", "vsplit", "vstack",
 ]  # fmt: skip

@@ -9,11 +9,12 @@ from ..graph.node import Node
 from ..graph.ops import Op
 from . import apply, library
 from .creation import full, zeros
-from .manipulation import concat
+from .manipulation import broadcast_to, concat
 from .ndarray import (
     as_array,
     binary,
     converted,
+    copied,
     ndarray,
     operand,
     record,
@@ -104,18 +105,36 @@ def var(
     *,
     correction: float | None = None,
     where: Any = True,
+    mean: Any = None,
 ) -> ndarray:
     """Variance: mean squared deviation from the mean, over n - correction.
 
-    `ddof` is NumPy's name for the correction; `dtype` is what it is computed in.
+    `ddof` is NumPy's name for the correction; `dtype` is what it is computed in; `mean`, if it is
+    known, is one that broadcasts to x.
     """
     x = as_array(x) if dtype is None else converted(as_array(x), dtype, copy=False)
     ddof = ddof if correction is None else correction
-    if where is True:
+    if mean is not None:
+        result = _about(x, mean, axis, ddof, keepdims, where)
+    elif where is True:
         result = variance(x, axis, ddof, keepdims)
     else:
         result = variance_where(x, axis, ddof, keepdims, where)
     return into("var", result, out)  # type: ignore[no-any-return]
+
+
+def _about(x: ndarray, mean: Any, axis: Axis, ddof: float, keepdims: bool, where: Any) -> ndarray:
+    """Variance about a mean that is given."""
+    half = dtypes.is_half(x.dtype)
+    center = as_array(operand(mean, x.device.name), x.device.name)
+    away = binary(ops.subtract, converted(x, dtypes.float32, copy=False) if half else x, center)
+    squares = unary(ops.square, unary(ops.abs_, away) if away.dtype.kind == "c" else away)
+    total = reduced(ops.sum_, squares, axis, keepdims, None, None, None, where)
+    ones = broadcast_to(as_array(1.0, x.device.name), x.shape)
+    count = reduced(ops.sum_, ones, axis, keepdims, None, None, None, where)
+    left = binary(ops.maximum, binary(ops.subtract, count, ddof), 0.0)
+    result = binary(ops.divide, total, left)
+    return converted(result, x.dtype if half else total.dtype, copy=False)
 
 
 def std(
@@ -129,10 +148,11 @@ def std(
     *,
     correction: float | None = None,
     where: Any = True,
+    mean: Any = None,
 ) -> ndarray:
     """Standard deviation: the square root of the variance; see `var`."""
     ddof = ddof if correction is None else correction
-    result = unary(ops.sqrt, var(x, axis, dtype, None, ddof, keepdims, where=where))
+    result = unary(ops.sqrt, var(x, axis, dtype, None, ddof, keepdims, where=where, mean=mean))
     return into("std", result, out, casting="same_kind")  # type: ignore[no-any-return]
 
 
@@ -169,8 +189,9 @@ def _cumulative(op: Op, start: int, x: Any, axis: Any, dtype: Any, initial: bool
 
 
 def cumulative_sum(
-    x: Any, /, axis: int | None = None, *, dtype: Any = None, include_initial: bool = False
-) -> ndarray:
+    x: Any, /, axis: int | None = None, *, dtype: Any = None, out: Any = None,
+    include_initial: bool = False,
+) -> ndarray:  # fmt: skip
     """Sums of each element and all before it along an axis.
 
     Parameters
@@ -180,6 +201,7 @@ def cumulative_sum(
         It may be left out for one dimension.
     dtype : dtype, optional
         By default that of `sum`. float16 and bfloat16 are summed in float32.
+    out : ndarray, optional
     include_initial : bool, default False
         Begin with 0; the axis has one element more.
 
@@ -192,15 +214,18 @@ def cumulative_sum(
     ValueError
         If several dimensions are given and no axis.
     """
-    return _cumulative(ops.add, 0, x, axis, dtype, include_initial)
+    result = _cumulative(ops.add, 0, x, axis, dtype, include_initial)
+    return into("cumulative_sum", result, out)  # type: ignore[no-any-return]
 
 
 def cumulative_prod(
-    x: Any, /, axis: int | None = None, *, dtype: Any = None, include_initial: bool = False
-) -> ndarray:
+    x: Any, /, axis: int | None = None, *, dtype: Any = None, out: Any = None,
+    include_initial: bool = False,
+) -> ndarray:  # fmt: skip
     """Products of each element and all before it along an axis; see `cumulative_sum`. The initial
     one is 1."""
-    return _cumulative(ops.multiply, 1, x, axis, dtype, include_initial)
+    result = _cumulative(ops.multiply, 1, x, axis, dtype, include_initial)
+    return into("cumulative_prod", result, out)  # type: ignore[no-any-return]
 
 
 def cumsum(x: Any, /, axis: int | None = None, dtype: Any = None, out: Any = None) -> ndarray:
@@ -213,7 +238,10 @@ def cumprod(x: Any, /, axis: int | None = None, dtype: Any = None, out: Any = No
     return into("cumprod", _running(ops.multiply, x, axis, dtype), out)  # type: ignore[no-any-return]
 
 
-def median(x: Any, /, axis: Axis = None, *, keepdims: bool = False) -> ndarray:
+def median(
+    x: Any, /, axis: Axis = None, out: Any = None, overwrite_input: bool = False,
+    keepdims: bool = False,
+) -> ndarray:  # fmt: skip
     """The middle element in order, or the mean of the middle two; NaN where there is a NaN.
 
     Parameters
@@ -221,6 +249,9 @@ def median(x: Any, /, axis: Axis = None, *, keepdims: bool = False) -> ndarray:
     x : array_like
     axis : int or tuple of int, optional
         All axes by default.
+    out : ndarray, optional
+    overwrite_input : bool
+        NumPy's leave to change x, of which nothing is made.
     keepdims : bool, default False
 
     Returns
@@ -240,12 +271,14 @@ def median(x: Any, /, axis: Axis = None, *, keepdims: bool = False) -> ndarray:
         last = rows[..., -1]
         nans = unary(ops.isnan, last)
         middle = record(lambda c, a, b: apply.elementwise(ops.where, c, a, b), nans, last, middle)
-    return reshaped(middle, shapes.reduced(x.shape, axes, keepdims))
+    result = reshaped(middle, shapes.reduced(x.shape, axes, keepdims))
+    return into("median", result, out, casting="same_kind")  # type: ignore[no-any-return]
 
 
 def average(
-    x: Any, /, axis: Axis = None, weights: Any = None, *, keepdims: bool = False
-) -> ndarray:
+    x: Any, /, axis: Axis = None, weights: Any = None, returned: bool = False, *,
+    keepdims: bool = False,
+) -> Any:  # fmt: skip
     """Mean with weights: the sum of x · weights over the sum of the weights.
 
     Parameters
@@ -255,6 +288,8 @@ def average(
         All axes by default.
     weights : array_like, optional
         Of x's shape, or of the extents of the axes. Without them it is `mean`.
+    returned : bool, default False
+        Give a pair: the mean, and the sum of the weights.
     keepdims : bool, default False
 
     Returns
@@ -269,7 +304,10 @@ def average(
     """
     x = as_array(x, weights.device.name if type(weights) is ndarray else None)
     if weights is None:
-        return record_mean(x, axis, keepdims)
+        mean = record_mean(x, axis, keepdims)
+        if not returned:
+            return mean
+        return mean, full(mean.shape, x.size / mean.size if mean.size else 0, mean.dtype)
     w = as_array(operand(weights, x.device.name), x.device.name)
     axes = shapes.normal_axes(axis, x.ndim)
     if w.shape != x.shape:
@@ -282,7 +320,9 @@ def average(
     dtype = dtypes.promote(x.dtype, w.dtype, *([dtypes.float64] if x.dtype.kind in "biu" else []))
     w = converted(w, dtype, copy=False)
     total = reduction(ops.sum_, binary(ops.multiply, x, w), axes, keepdims, dtype)
-    return binary(ops.divide, total, reduction(ops.sum_, w, axes, keepdims, dtype))
+    whole = reduction(ops.sum_, w, axes, keepdims, dtype)
+    mean = binary(ops.divide, total, whole)
+    return (mean, copied(broadcast_to(whole, mean.shape), "C")) if returned else mean
 
 
 def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> ndarray:

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..graph import ops, shapes
+from ..graph import dtypes, ops, shapes
 from ..graph.node import Node
 from . import apply, bounds
 from .index_arrays import ROW, forward, total
-from .ndarray import as_array, ndarray, record, reshaped
+from .ndarray import as_array, binary, converted, ndarray, operand, record, reshaped
+from .options import into
 
 
 def _indices(name: str, given: Any, n: int, axis: int, device: str) -> ndarray:
@@ -22,7 +23,14 @@ def _indices(name: str, given: Any, n: int, axis: int, device: str) -> ndarray:
     return bounds.within(f"{name}: ", i, n, axis)
 
 
-def take(x: Any, indices: Any, /, axis: int | None = None) -> ndarray:
+def take(
+    x: Any,
+    indices: Any,
+    /,
+    axis: int | None = None,
+    out: Any = None,
+    mode: str = "raise",
+) -> ndarray:
     """The elements at indices along an axis.
 
     Parameters
@@ -32,6 +40,10 @@ def take(x: Any, indices: Any, /, axis: int | None = None) -> ndarray:
         Of any shape; negative ones count from the end.
     axis : int, optional
         None: positions among all elements in row-major order.
+    out : ndarray, optional
+        Where the result is written.
+    mode : {'raise', 'wrap', 'clip'}, default 'raise'
+        What becomes of an index that is out of bounds; with 'clip' negative ones are 0.
 
     Returns
     -------
@@ -49,13 +61,25 @@ def take(x: Any, indices: Any, /, axis: int | None = None) -> ndarray:
     along = 0 if axis is None else shapes.normal_axis(axis, x.ndim)
     if axis is None:
         x = reshaped(x, (-1,))
-    places = _indices("take", indices, x.shape[along], along, x.device.name)
+    places = _placed(indices, mode, x.shape[along], along, x.device.name)
     shape = x.shape[:along] + places.shape + x.shape[along + 1 :]
 
     def make(node: Node, i: Node) -> Node:
         return taken(node, i, shape, along)
 
-    return record(make, x, places)
+    return into("take", record(make, x, places), out)  # type: ignore[no-any-return]
+
+
+def _placed(indices: Any, mode: str, n: int, axis: int, device: str) -> ndarray:
+    """Indices within the bounds of an axis, by NumPy's three modes."""
+    if mode not in ("raise", "wrap", "clip"):
+        raise ValueError(f"take: expected mode 'raise', 'wrap' or 'clip', got {mode!r}")
+    if mode == "raise" or not n:
+        return _indices("take", indices, n, axis, device)
+    wide = converted(as_array(operand(indices, device), device), dtypes.int64, copy=False)
+    if mode == "wrap":
+        return binary(ops.remainder, wide, n)
+    return binary(ops.minimum, binary(ops.maximum, wide, 0), n - 1)
 
 
 def taken(node: Node, indices: Node, shape: shapes.Shape, axis: int) -> Node:

@@ -77,6 +77,7 @@ def computed(dtype: DType) -> DType:
 _SUPPORTED = {d: d for d in ALL}
 _ADVICE = {
     "O": "object arrays cannot be computed on; convert to a numeric dtype",
+    "T": "text is not supported; encode it as integers",
     "U": "text is not supported; encode it as integers",
     "S": "bytes strings are not supported; view them as uint8",
     "M": "datetimes are not supported; use .view('int64')",
@@ -99,7 +100,8 @@ def canonical(dtype: Any) -> DType:
     if found is not None:
         return found
     try:
-        d = np.dtype(dtype).newbyteorder("=")
+        d = np.dtype(dtype)
+        d = d if d.kind == "T" else d.newbyteorder("=")  # NumPy's StringDType has no byte order
     except TypeError as error:
         raise TypeError(f"{dtype!r} is not a dtype") from error
     found = _SUPPORTED.get(d)

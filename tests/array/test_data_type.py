@@ -174,3 +174,33 @@ def test_infos_are_equal_and_fixed():
     assert xp.finfo(xp.float32) == xp.finfo(xp.complex64)
     with pytest.raises(AttributeError):
         xp.finfo(xp.float32).eps = 1.0
+
+
+# --- NumPy's questions about dtypes ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("value", [0, -1, 255, 256, -129, 2**40, 2**63, 1.5, 1e30, 1e300, 1j, True])
+def test_min_scalar_type(device, value):
+    assert xp.min_scalar_type(value) == np.min_scalar_type(value)
+    if not isinstance(value, int) or value < 2**63:
+        assert xp.min_scalar_type(xp.asarray(value)) == np.min_scalar_type(np.asarray(value))
+
+
+def test_min_scalar_type_of_arrays(device):
+    assert xp.min_scalar_type(xp.asarray([1, 2])) == np.int64
+    assert xp.min_scalar_type(np.zeros(2, np.float32)) == np.float32
+    with pytest.raises(TypeError, match="object"):
+        xp.min_scalar_type(2**70)
+
+
+def test_common_type(device):
+    names = ["int8", "uint64", "float16", "float32", "float64", "complex64", "complex128"]
+    for first in names:
+        for second in names:
+            a, b = np.zeros(2, first), np.zeros(2, second)
+            assert xp.common_type(xp.asarray(a), xp.asarray(b)) is np.common_type(a, b)
+        assert xp.common_type(xp.zeros(2, dtype=first)) is np.common_type(np.zeros(2, first))
+    assert xp.common_type() is np.common_type()
+    assert xp.common_type(xp.zeros(2, dtype=xp.bfloat16)) is xp.bfloat16
+    with pytest.raises(TypeError, match="non-numeric"):
+        xp.common_type(xp.zeros(2, dtype=bool))

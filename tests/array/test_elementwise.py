@@ -448,3 +448,18 @@ def test_nan_to_num(device, dtype, options):
     np.testing.assert_array_equal(xp.asnumpy(x), a)
     assert xp.nan_to_num(x, copy=False, **options) is x
     np.testing.assert_array_equal(xp.asnumpy(x), expected)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("dtype", ["int8", "int64", "float16", "float32", "float64"])
+def test_spacing(device, dtype):
+    a = np.array([-3, 0, 1, 100], dtype)
+    if a.dtype.kind == "f":
+        limit = np.finfo(dtype).max
+        special = [-0.0, np.inf, -np.inf, np.nan, limit, -limit, np.finfo(dtype).tiny]
+        a = np.concatenate([a, np.array(special, dtype)])
+    got, expected = xp.spacing(xp.asarray(a)), np.spacing(a)
+    assert got.dtype == expected.dtype
+    np.testing.assert_array_equal(xp.asnumpy(got), expected)
+    out = xp.zeros(a.shape, expected.dtype)
+    assert xp.spacing(xp.asarray(a), out) is out

@@ -46,3 +46,16 @@ def test_locks_are_of_one_array(device):
 
 def test_scalars_are_read_only(device):
     assert not xp.zeros(3).sum().flags.writeable
+
+
+def test_setflags(device):
+    x = xp.arange(3.0)
+    x.setflags(write=False)
+    with pytest.raises(ValueError, match="read-only"):
+        x[0] = 1
+    x.setflags()
+    assert not x.flags.writeable
+    with pytest.raises(ValueError, match="WRITEABLE"):
+        x.setflags(write=True)
+    with pytest.raises(ValueError, match="WRITEBACKIFCOPY"):
+        x.setflags(uic=True)

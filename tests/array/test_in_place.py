@@ -77,3 +77,72 @@ def test_diagonals_of_all_shapes(rows, columns, numbers):
         np.fill_diagonal(a, numbers, wrap)
         xp.fill_diagonal(x, numbers, wrap)
         check(x, a)
+
+
+# --- resize, byteswap, fields ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (2,), (0,), (4, 4), (1, 7)])
+def test_resize_of_the_array(device, shape):
+    for a in (np.arange(7.0), np.arange(6).reshape(2, 3).astype(np.int8)):
+        x, expected = xp.asarray(a) + 0, a.copy()
+        x.resize(shape)
+        expected.resize(shape, refcheck=False)
+        assert x.dtype == expected.dtype
+        check(x, expected)
+        x += 1
+        check(x, expected + 1)
+
+
+def test_resize_as_numpy_is_called(device):
+    x = xp.arange(4)
+    x.resize(2, 3)
+    check(x, [[0, 1, 2], [3, 0, 0]])
+    x.resize(5)
+    check(x, [0, 1, 2, 3, 0])
+
+
+def test_resize_of_a_pending_array(device):
+    x = xp.arange(3.0) * 2
+    y = x + 1
+    x.resize((4,))
+    check(x, [0, 2, 4, 0])
+    check(y, [1, 3, 5])
+
+
+def test_resize_of_what_others_see(device):
+    x = xp.arange(4.0)
+    view = x[1:]
+    with pytest.raises(ValueError, match="references"):
+        x.resize(8)
+    with pytest.raises(ValueError, match="own its data"):
+        view.resize(8)
+    x.resize(2, refcheck=False)
+    check(x, [0, 1])
+    check(view, [1, 2, 3])  # the memory that it is a view of stays
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "uint32", "float32", "float64", "complex64"])
+def test_byteswap(device, dtype):
+    a = np.arange(6).reshape(2, 3).astype(dtype)
+    x = xp.asarray(a)
+    np.testing.assert_array_equal(bytes(x.byteswap().data), bytes(a.byteswap().data))
+    assert x.byteswap().shape == (2, 3)
+    check(x.T.byteswap().byteswap(), a.T)
+    check(x, a)
+    assert x.byteswap(inplace=True) is x
+    assert bytes(x.data) == bytes(a.byteswap().data)
+    assert xp.asarray(a)[0, 1].byteswap().shape == ()
+
+
+def test_fields(device):
+    a = np.array([1 + 2j, 3 + 4j])
+    x = xp.asarray(a)
+    check(x.getfield("float64", 8), [2, 4])
+    x.setfield([5, 6], "float64", 8)
+    a.setfield([5, 6], "float64", 8)
+    check(x, a)
+    integers = xp.asarray(np.array([0x01020304, 5], np.int32))
+    check(integers.getfield("int8", 3), [1, 0])
+    with pytest.raises(ValueError, match="offset|bounds"):
+        x.getfield("float64", 16)

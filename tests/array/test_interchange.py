@@ -376,3 +376,12 @@ class TestCuda:
 
 def test_cpu_arrays_have_no_cuda_interface() -> None:
     assert not hasattr(xp.ones(3, device="cpu"), "__cuda_array_interface__")
+
+
+def test_functions_of_other_parts_of_numpy(device):
+    """They are ours of the same part, not ones of the same name elsewhere."""
+    x = xp.asarray([-4.0, 9.0])
+    np.testing.assert_allclose(xp.asnumpy(np.emath.sqrt(x)), [2j, 3])
+    assert np.lib.stride_tricks.sliding_window_view(x, 2).shape == (1, 2)
+    with pytest.raises(TypeError, match="no implementation"):
+        np.strings.multiply(x, 2)

@@ -125,3 +125,39 @@ def test_vectorize(device):
         f(x, 1)
     with xp.config(host_fallback=True):
         check(f(x, 1), [0, 0, 3, 4])
+
+
+# --- requirements ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("wanted", [None, "C", "F", ["C", "W"], ["F_CONTIGUOUS", "O"], "A", ["E"]])
+def test_require(device, wanted):
+    a = np.arange(6.0).reshape(2, 3)
+    for make in (lambda x: x, lambda x: x.T, lambda x: x[:, 1:]):
+        x = xp.asarray(a)
+        got, expected = xp.require(make(x), None, wanted), np.require(make(a), None, wanted)
+        check(got, expected)
+        for flag in ("C_CONTIGUOUS", "F_CONTIGUOUS", "WRITEABLE"):
+            assert got.flags[flag] == expected.flags[flag]
+        assert (got.base is None) >= (expected.base is None)
+
+
+def test_require_what_is_there_is_no_copy(device):
+    x = xp.arange(3.0)
+    assert xp.require(x) is x
+    assert xp.require(x, "float64", ["C", "W", "O"]) is x
+    assert xp.require(x, "float32").dtype == np.float32
+    broadcast = xp.broadcast_to(x, (2, 3))
+    assert xp.require(broadcast, requirements="W").flags.writeable
+    with pytest.raises(ValueError, match="both"):
+        xp.require(x, requirements=["C", "F"])
+    with pytest.raises(KeyError):
+        xp.require(x, requirements=["Z"])
+
+
+def test_only_finite(device):
+    check(xp.asarray_chkfinite([1, 2]), [1, 2])
+    assert xp.asarray_chkfinite([[1, 2]], float, "F").dtype == np.float64
+    for bad in ([1.0, np.inf], [np.nan], [1j * np.inf]):
+        with pytest.raises(ValueError, match="infs or NaNs"):
+            xp.asarray_chkfinite(bad)

@@ -119,3 +119,25 @@ def test_any_shape(shape, draw):
     n = shape[axis]
     i = draw.draw(st.lists(st.integers(-n, n - 1), min_size=1))
     check(xp.take(xp.asarray(a), i, axis=axis), np.take(a, i, axis))
+
+
+@pytest.mark.parametrize("mode", ["wrap", "clip"])
+def test_modes(device, mode):
+    a = np.arange(6.0).reshape(2, 3)
+    for indices in ([-5, 7], [0, 1, 2], [[-1], [3]]):
+        for axis in (None, 0, 1):
+            expected = np.take(a, indices, axis, mode=mode)
+            check(xp.take(xp.asarray(a), indices, axis, mode=mode), expected)
+            check(xp.asarray(a).take(indices, axis, mode=mode), expected)
+    with pytest.raises(ValueError, match="mode"):
+        xp.take(xp.asarray(a), [0], mode="nonsense")
+    with pytest.raises(IndexError):
+        xp.take(xp.zeros(0), [0], mode=mode)
+
+
+def test_out(device):
+    x, out = xp.arange(4.0), xp.zeros(2)
+    assert xp.take(x, [3, 1], out=out) is out
+    check(out, [3.0, 1.0])
+    assert x.take([0, 2], None, out) is out
+    check(out, [0.0, 2.0])

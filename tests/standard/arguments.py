@@ -304,6 +304,8 @@ def shift(draw, args, name):
     return draw(st.integers(-5, 5) | st.just((1, -1)))
 
 
+# Parameters of NumPy alone, which test_numpy_parameters.py tests; and the device of all.
+ELSEWHERE = {"device", "out", "UPLO", "hermitian", "compute_uv", "rcond"}
 # Parameters with a default that are always given: others depend on them, or NumPy has no default.
 ALWAYS = {"take_along_axis.axis", "searchsorted.sorter", "expand_dims.axis"}
 
@@ -361,7 +363,7 @@ def calls(draw, name, parameters, face=""):
         star, parameter = word[0] == "*", word.strip("*=")
         names = (f"{name}.{parameter}", f"{face}.{parameter}", parameter)
         optional = word.endswith("=") and names[0] not in ALWAYS
-        if parameter == "device" or (optional and draw(st.booleans())):
+        if parameter in ELSEWHERE or (optional and draw(st.booleans())):
             continue
         meaning = next(MEANINGS[key] for key in names if key in MEANINGS)
         args[parameter] = value = meaning(draw, args, name)
