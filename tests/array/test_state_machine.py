@@ -16,7 +16,7 @@ import cucudnn as xp
 from cucudnn.array import indexing, interchange, ndarray, unit
 from cucudnn.lowering import evaluate, log, partition, predicates, writes
 from tests.lockstep import Faults, Machine
-from tests.statements import Writer
+from tests.statements.writer import Writer
 
 STEPS = int(os.environ.get("CUCUDNN_STEPS", "10000"))
 LENGTH = 60  # statements of a program
