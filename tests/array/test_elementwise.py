@@ -448,3 +448,10 @@ def test_nan_to_num(device, dtype, options):
     np.testing.assert_array_equal(xp.asnumpy(x), a)
     assert xp.nan_to_num(x, copy=False, **options) is x
     np.testing.assert_array_equal(xp.asnumpy(x), expected)
+
+
+def test_nan_to_num_of_no_dimensions_is_a_scalar(device):
+    for dtype in (float, complex, int):
+        for copy in (True, False):
+            x = xp.nan_to_num(xp.zeros((), dtype=dtype), copy=copy)
+            assert isinstance(hash(x), int)
