@@ -147,8 +147,8 @@ class ndarray:  # noqa: N801 - NumPy's name
 
     @property
     def real(self) -> ndarray:
-        """The real part: a view."""
-        return view(self, geometry(self).real) if self.dtype.kind == "c" else view_whole(self)
+        """The real part: a view; a real array itself, as NumPy."""
+        return view(self, geometry(self).real) if self.dtype.kind == "c" else self
 
     @real.setter
     def real(self, value: Any) -> None:
@@ -365,7 +365,9 @@ class ndarray:  # noqa: N801 - NumPy's name
         return view(self, geometry(self).transpose(*axes))
 
     def squeeze(self, axis: Any = None) -> ndarray:
-        """A view without axes of extent 1."""
+        """A view without axes of extent 1; the array itself if there is none, as NumPy."""
+        if axis is None and 1 not in self.shape:
+            return self
         return view(self, geometry(self).squeeze(axis))
 
     def swapaxes(self, axis1: int, axis2: int) -> ndarray:
@@ -396,8 +398,8 @@ class ndarray:  # noqa: N801 - NumPy's name
         self[...] = value
 
     def conj(self) -> ndarray:
-        """The complex conjugate."""
-        return unary(ops.conj, self)
+        """The complex conjugate; a real array itself, as NumPy."""
+        return unary(ops.conj, self) if self.dtype.kind == "c" else self
 
     conjugate = conj
 
@@ -961,11 +963,6 @@ def view(x: ndarray, g: Any) -> ndarray:
     result._offset = g.__array_interface__["data"][0] - IMAGINARY if g.size else 0
     result._scalar = False
     return copied(result, scalar=True) if was_scalar and not g.ndim else result
-
-
-def view_whole(x: ndarray) -> ndarray:
-    """Another handle on the same elements."""
-    return view(x, geometry(x)[...])
 
 
 def read_only(x: ndarray) -> ndarray:
