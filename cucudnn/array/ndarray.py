@@ -328,10 +328,10 @@ class ndarray:  # noqa: N801 - NumPy's name
         return _unpickle, (host, self._storage.node.device, self._scalar)
 
     def __copy__(self) -> ndarray:
-        return self.copy()
+        return self.copy("K")
 
     def __deepcopy__(self, memo: Any) -> ndarray:
-        return self.copy()
+        return self.copy("K")
 
     # --- methods that make arrays -----------------------------------------------------------------
 
@@ -358,7 +358,7 @@ class ndarray:  # noqa: N801 - NumPy's name
 
     def flatten(self, order: str = "C") -> ndarray:
         """All elements along one axis: an array of its own."""
-        return reshaped(self, (-1,), order=order).copy()
+        return raveled(self, order).copy()
 
     def transpose(self, *axes: Any) -> ndarray:
         """A view with the axes in another order."""
@@ -1344,7 +1344,8 @@ def raveled(x: ndarray, order: str = "C") -> ndarray:
     if order == "F" or (order in ("A", "K") and flags.fnc):
         return raveled(x.transpose())
     if order == "K":
-        x = x.transpose(sorted(range(x.ndim), key=lambda a: -abs(x.strides[a])))
+        laid = shapes.k_strides(x.shape, [x.strides], 1)
+        x = x.transpose(sorted(range(x.ndim), key=lambda a: -laid[a]))
     elif order not in ("C", "A"):
         raise ValueError(f"order: expected 'C', 'F', 'A' or 'K', got {order!r}")
     return reshaped(x, (-1,), copy=not geometry(x).flags.c_contiguous)

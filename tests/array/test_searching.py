@@ -228,3 +228,10 @@ def test_where_of_a_condition_alone(device):
         np.testing.assert_array_equal(xp.asnumpy(got), expected)
     with pytest.raises(ValueError, match="where"):
         xp.where(x > 1, x)
+
+
+def test_coordinates_are_laid_out_as_numpys(device):
+    a, x = np.eye(3), xp.eye(3)
+    found, expected = xp.argwhere(x), np.argwhere(a)
+    assert found.strides == expected.strides
+    np.testing.assert_array_equal(xp.asnumpy(found), expected)
