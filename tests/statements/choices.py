@@ -6,6 +6,7 @@ import numpy as np
 
 LIMIT = 4096  # values stay below, so that every sum is exact
 DTYPES = ["float64"] * 5 + ["float32", "int64", "int64", "int32", "bool", "complex128"]
+REAL = ["float64", "float64", "float32", "int64", "bool"]
 SHAPES = [(), (1,), (3,), (5,), (8,), (2, 3), (3, 3), (4, 1), (1, 4), (2, 3, 4), (2, 1, 3), (0, 3)]
 
 
@@ -46,12 +47,18 @@ class Choices:
             except Exception:
                 return None
 
+    @staticmethod
+    def is_small(value):
+        """Whether every number of a value is below the limit. NaN is not."""
+        values = value if isinstance(value, tuple) else (value,)
+        return all(np.all(np.abs(np.asarray(v)) < LIMIT) for v in values)
+
     def bounded(self, expression):
         """The expression if its values are small, else one whose are."""
         value = self.value(expression)
         if value is None:
             return expression if self.rng.random() < 0.1 else "xp.abs(make((2,), 'int64', 'C', 1))"
-        if np.size(value) and not np.all(np.abs(np.asarray(value)) < LIMIT):
+        if not self.is_small(value):
             name = self.pick() or "1"
             kind = getattr(self.names.get(name), "dtype", np.dtype(float)).kind
             return f"{name} * 0" if kind in "cb" else f"{name} % 7"
@@ -87,3 +94,24 @@ class Choices:
             return np.broadcast_shapes(value.shape, region.shape) == region.shape
         except ValueError:
             return False
+
+    def fitting(self, x, region=None):
+        """What can be written over the whole of an array, or to a region of it: a number, a fresh
+        array or one that is there."""
+        region = self.names[x] if region is None else region
+        found = [n for n in self.arrays() if self.fits(self.names[n], region)]
+        kind = self.names[x].dtype.kind
+        found = [n for n in found if self.names[n].dtype.kind != "c" or kind in "cb"]
+        if kind == "b":  # NumPy's error for scalars depends on the value
+            found = [n for n in found if self.is_array(n)]
+        choice = self.rng.random()
+        if choice < 0.5 and found:
+            return self.rng.choice(found)
+        if choice < 0.8:
+            return f"make({np.shape(region)}, {self.rng.choice(REAL)!r}, 'C', {self.new('')})"
+        return str(self.number(0, 2))
+
+    def source(self, x, region):
+        """What can be written to a region of an array, which is text."""
+        shown = self.value(region)
+        return "1" if shown is None else self.fitting(x, shown)

@@ -39,6 +39,7 @@ class Expressions(Choices):
                 "xp.where({0} == 0, {0}, 3)",
                 "xp.minimum({}, 2)",
                 "xp.conj({})",
+                "{}.conj()",
                 "xp.isnan({})",
                 "xp.real({})",
                 "xp.imag({})",
@@ -47,6 +48,8 @@ class Expressions(Choices):
         )
         if ("sign" in f or "**" in f or "abs" in f) and self.names[x].dtype.kind in "cb":
             f = "xp.conj({})"
+        if "conj(" in f and self.names[x].dtype.kind == "b":
+            f = "{} == 1"  # not int8, which overflows soon
         return [f"{name} = " + self.bounded(f.format(x))]
 
     def binary(self):
@@ -71,6 +74,8 @@ class Expressions(Choices):
             ]
         )
         kinds = [getattr(self.names.get(n), "dtype", np.dtype(int)).kind for n in (x, y)]
+        if "u" in kinds and "where" in f:
+            f = "{} + {}"  # NumPy casts negative numbers, ours is an error
         if "c" in kinds and ("<" in f or "max" in f):
             f = "{} + {}"
         return [f"{name} = " + self.bounded(f.format(x, y))]
