@@ -13,7 +13,7 @@ import numpy as np
 import cucudnn as xp
 from cucudnn.array import unit
 from cucudnn.lowering import device as devices
-from tests.statements.protocols import same_draw
+from tests.statements.protocols import same_draw, two_draws
 from tests.support import FAILURES, broken, foreign
 
 
@@ -28,6 +28,10 @@ def make(library, shape, dtype, order, seed):
 
 def draw(*arguments):
     return same_draw(xp, *arguments)
+
+
+def draw_two(*arguments):
+    return two_draws(xp, *arguments)
 
 
 def shuffle(x, seed):
@@ -50,7 +54,7 @@ class Ours:
             "export": self.export, "foreign": self.foreign, "share": self.share,
             "broken": self.broken, "flush": xp.flush, "pickled": self.pickled,
             "begin": self.begin, "end": self.end, "draw": draw, "shuffle": shuffle,
-            **COMMON,
+            "draw_two": draw_two, **COMMON,
         }  # fmt: skip
 
     def snapshot(self, x):
@@ -96,12 +100,18 @@ class Theirs:
             "snapshot": lambda x: x[...] if ours.was_shared else np.array(x, order="K"),
             "broken": lambda x: None, "begin": lambda: None, "end": lambda: None,
             "pickled": lambda x: pickle.loads(pickle.dumps(x)), "shuffle": self.shuffle,
-            "draw": self.draw, **COMMON,
+            "draw": self.draw, "draw_two": self.draw_two, **COMMON,
         }  # fmt: skip
 
     def draw(self, *arguments):
         """A fresh draw of ours, which has the same numbers."""
-        mine = draw(*arguments)
+        return self._values(draw(*arguments))
+
+    def draw_two(self, *arguments):
+        return tuple(self._values(x) for x in draw_two(*arguments))
+
+    @staticmethod
+    def _values(mine):
         values = xp.asnumpy(mine)
         return values[()] if mine._scalar else values
 

@@ -143,16 +143,16 @@ class IndexArrays(Choices):
             first = f"{i} = {x} {rng.choice(['== 1', '!= 0'])}"
             uses = [f"{y} = {x}[{i}]", f"{x}[{i}] = {self.number()}",
                     f"{y} = xp.where({i}, {x}, 7)"]  # fmt: skip
-            after = f"{i}[...] = {rng.choice(['True', 'False'])}"
+            after = f"{i}[{rng.choice(['...', ':1'])}] = {rng.choice(['True', 'False'])}"
         elif shape[0]:
             first = f"{i} = xp.asarray({[rng.randrange(-shape[0], shape[0]) for _ in 'abc']}) + 0"
             uses = [f"{y} = {x}[{i}]", f"{y} = xp.take({x}, {i}, axis=0)",
                     f"{x}[{i}] = {self.number(0, 2)}", f"{y} = {i} * 2",
                     f"{y} = xp.take_along_axis({x}.reshape(-1), {i}, 0)"]  # fmt: skip
-            after = f"{i}[...] = 0"
+            after = f"{i}[{rng.choice(['...', ':2'])}] = 0"
         else:
             return self.creation()
-        return [first, rng.choice(uses), after]
+        return [first, rng.choice(uses), after, f"{self.new()} = {x}[{i}]"]
 
     # --- functions --------------------------------------------------------------------------------
 

@@ -112,6 +112,8 @@ class Protocols(Choices):
         shape = rng.choice(SHAPES)
         kind = rng.choice(["integers", "coins", "floors", "order", "choice"])
         lines = [f"{name} = draw({rng.randrange(99)}, {shape}, {kind!r})"]
+        if rng.random() < 0.2:  # two of one generator, which may be read in any order
+            return [f"{name}, {self.new()} = draw_two({rng.randrange(99)}, {shape})"]
         if rng.random() < 0.6:
             twice = rng.choice([f"{name} + {name}", f"{name}.sum() + {name}", f"{name} == {name}"])
             lines.append(f"{self.new()} = {twice}")
@@ -137,6 +139,12 @@ class Protocols(Choices):
             bits = self.new("u")  # nothing else writes there: a byte of a bool is 0 or 1
             return [f"{bits} = {x}.view('uint8')", f"{bits} ^= 1"]
         return self.creation()
+
+
+def two_draws(library, seed, shape):
+    """Two draws of one generator of ours."""
+    generator = library.random.default_rng(seed)
+    return generator.integers(-9, 10, shape), generator.integers(-9, 10, shape)
 
 
 def same_draw(library, seed, shape, kind):

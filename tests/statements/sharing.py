@@ -33,7 +33,10 @@ class Sharing(Choices):
     def unit(self):
         """Statements of which those that read shared memory wait for the end."""
         kinds = [self.unary, self.binary, self.reduction, self.view, self.write, self.augmented,
-                 self.overlap, self.item, self.recurrence]  # fmt: skip
+                 self.overlap, self.item, self.recurrence, self.fancy_read, self.fancy_write,
+                 self.indices_that_change, self.out, self.at, self.parts,
+                 self.put_somewhere]  # fmt: skip
+        # no NumPy arrays that are written later: a unit need not see that
         yield "begin()"
         for _ in range(self.rng.randrange(1, 6)):
             yield from self.rng.choice(kinds)()

@@ -36,6 +36,11 @@ class Writer(Expressions, Views, Writes, IndexArrays, Ufuncs, Protocols, Sharing
             ]),
         ]  # fmt: skip
 
+        # a program that does fewer things does more with them
+        self.steps = [
+            (k, w * (k == self.creation or rng.choice([0, 1, 1, 4]))) for k, w in self.steps
+        ]
+
     def statement(self):
         """One statement, or several."""
         kinds, weights = zip(*self.steps, strict=True)
