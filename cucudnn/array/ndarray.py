@@ -1260,17 +1260,19 @@ def variance(x: ndarray, axis: Any, ddof: float, keepdims: bool) -> ndarray:
 
 def copied(x: ndarray, order: str = "K", *, scalar: bool = False) -> ndarray:
     """An array of its own."""
+    if order == "A":
+        order = "F" if geometry(x).flags.fnc else "C"
 
     def make(node: Node) -> Node:
         itemsize = node.dtype.itemsize
-        if order in ("K", "A"):
+        if order == "K":
             return apply.copy(node)
         strides = shapes.c_strides(node.shape, itemsize)
         if order == "F":
             strides = shapes.c_strides(node.shape[::-1], itemsize)[::-1]
         return apply.copy(node, strides)
 
-    if order not in ("C", "F", "K", "A"):
+    if order not in ("C", "F", "K"):
         raise ValueError(f"order: expected 'C', 'F', 'A' or 'K', got {order!r}")
     return record(make, x, scalar=scalar)
 

@@ -363,3 +363,7 @@ def test_copies_keep_the_order_of_memory(device):
     a, x = (m.asarray(np.arange(24).reshape(2, 3, 4)).transpose(2, 0, 1) for m in (np, xp))
     assert copy.copy(x).strides == copy.copy(a).strides
     assert copy.deepcopy(x).strides == copy.deepcopy(a).strides
+    for turn in ((0, 1, 2), (2, 1, 0), (1, 2, 0)):
+        for order in "CFAK":
+            found, expected = (y.transpose(turn).copy(order) for y in (x, a))
+            assert found.strides == expected.strides
