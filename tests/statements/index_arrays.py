@@ -169,7 +169,7 @@ class IndexArrays(Choices):
             f"xp.take({x}, {self.integers(n)}, axis={axis})",
             f"{x}.take({self.integers(n)}, {axis})",
             f"xp.take({x}, {self.integers(self.names[x].size)})",
-            f"xp.compress({[rng.random() < 0.5 for _ in range(n)]}, {x}, axis={axis})",
+            f"xp.compress({[rng.random() < 0.5 for _ in range(n)]}, {x}, axis={axis}).copy()",
             f"{x}[xp.ix_({lists})]",
             # NumPy's are columns of one array, ours lie by themselves
             f"xp.nonzero({x})[{rng.randrange(len(shape))}] + 0", f"{x}.nonzero()[-1] + 0",
@@ -202,10 +202,14 @@ class IndexArrays(Choices):
         choices = [
             f"xp.where({mask}, {x}, {y})", f"xp.where({mask}, {x}, {self.number()})",
             f"xp.where({x} == 0, {self.number()}, {y})", f"xp.where({x} == 0, 2, 3)",
-            f"xp.select([{x} == 0, {x} == 1], [{y}, {x}], {self.number()})",
         ]  # fmt: skip
-        if self.names[x].dtype.kind in "iu":
-            choices += [f"xp.choose({x} % 2, [{x}, {y}])", f"({x} % 3).choose([1, 2, {y}])"]
+        # CuPy lays out results as it likes, and takes arrays only
+        if self.names[x].ndim and self.names[y].ndim:
+            default = self.number()
+            choices += [f"xp.select([{x} == 0, {x} == 1], [{y}, {x}], {default}).copy()"]
+            if self.names[x].dtype.kind == "i":
+                choices += [f"xp.choose({x} % 2, [{x}, {y}]).copy()",
+                            f"({x} % 2).choose([{y}, {x}]).copy()"]  # fmt: skip
         return [f"{name} = " + self.bounded(rng.choice(choices))]
 
     def put_somewhere(self):
@@ -273,9 +277,11 @@ class IndexArrays(Choices):
         # what stands on either side of the element is in any order
         part = [f"{x}.partition({kth}, {axis})", f"{name} = {x}.take({kth}, {axis})",
                 f"{x}.sort({axis})"]  # fmt: skip
+        if self.names[x].dtype.kind not in "if":
+            part = [f"{x}.sort({axis})"]
         return rng.choice([
             [f"{x}.sort({axis})"], [f"{x}[::-1].sort({axis})"], part,
             [f"{name} = xp.sort({x}, axis={axis})"],
-            [f"{name} = xp.resize({x}, {rng.choice([(2, 3), (5,), (7,), (1, 4)])})"],
+            [f"{name} = xp.resize({x}, {rng.choice([(2, 3), (5,), (7,), (1, 4)])}).copy()"],
             [f"{name} = xp.repeat({x}, 2, axis={axis})", f"{x}[...] = {x} * 0"],
         ])  # fmt: skip

@@ -5,7 +5,18 @@ import numpy as np
 from tests.statements.choices import Choices
 
 BINARY = ["add", "subtract", "multiply", "maximum", "minimum", "equal", "less", "logical_and"]
-UNARY = ["negative", "absolute", "square", "sign", "positive", "conjugate", "isnan", "logical_not"]
+UNARY = [
+    "floor",
+    "rint",
+    "negative",
+    "absolute",
+    "square",
+    "sign",
+    "positive",
+    "conjugate",
+    "isnan",
+    "logical_not",
+]
 METHODS = ["add", "add", "multiply", "maximum", "minimum", "subtract", "logical_or", "bitwise_xor"]
 
 
@@ -31,9 +42,12 @@ class Ufuncs(Choices):
         """Whether NumPy's function of the operands has one meaning that ours has too."""
         kinds = [getattr(self.names.get(n), "dtype", np.dtype(int)).kind for n in operands]
         # absolute values of complex numbers are not NumPy's to the last bit
-        orders = ("maximum", "minimum", "less", "sign", "isnan", "absolute")
+        orders = ("maximum", "minimum", "less", "sign", "isnan", "absolute", "floor",
+                  "rint")  # fmt: skip
         if "c" in kinds and (function in orders or function == "bitwise_xor"):
             return False
+        if function == "rint" and kinds[0] != "f":
+            return False  # ours is `round`, which keeps integers
         return "b" not in kinds or function in ("equal", "logical_and", "logical_not", "logical_or")
 
     def operand_pair(self):
@@ -208,7 +222,14 @@ class Ufuncs(Choices):
         result = self.value(text)
         if result is None or not self.is_small(result):
             return self.creation()
-        return [f"{a}, {b} = {text}"]
+        if text[0] == "d":
+            return [f"{a}, {b} = {text}"]
+        outs = [self.target(r.shape) for r in result]
+        same = [o and np.shape(self.value(o)) == np.shape(result[0]) for o in outs]
+        if not all(same) or rng.random() < 0.5:  # ours takes outs of the result's shape only
+            return [f"{a}, {b} = (y.copy() for y in {text})"]  # CuPy lays them out as it likes
+        # without a name in common: after an error in the second, the first has been written
+        return [f"{a}, {b} = {text[:-1]}, out=({outs[0]}.copy(), {outs[1]}))"]
 
     def difference(self):
         x, name, rng = self.pick(), self.new(), self.rng
