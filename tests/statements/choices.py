@@ -108,7 +108,8 @@ class Choices:
         if choice < 0.5 and found:
             return self.rng.choice(found)
         if choice < 0.8:
-            return f"make({np.shape(region)}, {self.rng.choice(REAL)!r}, 'C', {self.new('')})"
+            made = self.rng.choice(["make", "make", "host"])
+            return f"{made}({np.shape(region)}, {self.rng.choice(REAL)!r}, 'C', {self.new('')})"
         return str(self.number(0, 2))
 
     def source(self, x, region):

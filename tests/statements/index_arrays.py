@@ -24,6 +24,8 @@ class IndexArrays(Choices):
         if found and n and shape is None and rng.random() < 0.3:
             x = rng.choice(found)
             return rng.choice([f"({x} % {n})", f"({x} % {n} - {n})"])
+        if n and shape is None and rng.random() < 0.1:  # a list with a number of ours in it
+            return f"[{self.pick()}.argmax() % {n}, 0]"
         if shape is None:
             shape = rng.choice([(), (1,), (2,), (3,), (3,), (3, 1), (2, 2), (0,)])
         numbers = [rng.randrange(-n, n) if n else 0 for _ in range(int(np.prod(shape)))]
@@ -83,6 +85,11 @@ class IndexArrays(Choices):
             parts.insert(rng.randrange(len(parts) + 1), "None")
         if rng.random() < 0.2:
             parts.insert(rng.randrange(len(parts) + 1), "...")
+        if rng.random() < 0.05:  # of no dimensions
+            masks = ["True", "np.False_", "xp.asarray(True)", f"{self.pick()}.any()"]
+            parts.insert(rng.randrange(len(parts) + 1), rng.choice(masks))
+        if rng.random() < 0.02:
+            parts.append(rng.choice(["0, 0, 0, 0", "[0.5]", "[[True] * 9]"]))  # errors
         return ", ".join(parts)
 
     def few(self, x, key):
