@@ -172,9 +172,30 @@ def _a_write_of_what_a_unit_reads():
     return np.array_equal(xp.asnumpy(y), np.arange(6.0) + 1) and a[0] == 10
 
 
+_OLD_AND_NEW = """\
+v1 = make((4, 1), 'int64', 'C', 53)
+v11 = make((), 'float64', 'C', 59)
+v27 = v11.reshape(())
+v30 = v1.T + 1
+v1[2, :] = 2
+v31 = v1 + v30 * 2
+del v30
+v33 = v27.conj()
+v31 += 0
+v35 = v31 + v33
+v40 = xp.where(v35 == v33, v35, v33)
+check v1
+check v35"""
+
+
+def _a_reader_scheduled_behind_the_write():
+    _, failure = run_program(81, "cpu", _OLD_AND_NEW.splitlines())  # small groups
+    return failure is None
+
+
 KNOWN = (
     _a_reader_inlined_behind_the_write, _a_live_reader_computed_with_the_write,
-    _a_write_that_fails, _a_write_of_what_a_unit_reads,
+    _a_write_that_fails, _a_write_of_what_a_unit_reads, _a_reader_scheduled_behind_the_write,
 )  # fmt: skip
 
 
