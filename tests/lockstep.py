@@ -4,6 +4,7 @@ Both sides must raise the same class of exception or none, and what is checked m
 shape, dtype, strides and in being a scalar or an array.
 """
 
+import copy
 import pickle
 import warnings
 
@@ -12,6 +13,7 @@ import numpy as np
 import cucudnn as xp
 from cucudnn.array import unit
 from cucudnn.lowering import device as devices
+from tests.statements.protocols import same_draw, two_draws
 from tests.support import FAILURES, broken, foreign
 
 
@@ -22,6 +24,22 @@ def make(library, shape, dtype, order, seed):
     if dtype == "complex128":
         values = values + 1j * values[..., ::-1] if shape else values + 2j
     return library.array(np.asarray(values, order=order))
+
+
+def draw(*arguments):
+    return same_draw(xp, *arguments)
+
+
+def draw_two(*arguments):
+    return two_draws(xp, *arguments)
+
+
+def shuffle(x, seed):
+    xp.random.default_rng(seed).shuffle(x)
+
+
+# What is the same on both sides. NumPy's functions call ours for our arrays.
+COMMON = {"np": np, "copy": copy, "host": lambda *a: make(np, *a)}
 
 
 class Ours:
@@ -35,7 +53,8 @@ class Ours:
             "xp": xp, "make": lambda *a: make(xp, *a), "snapshot": self.snapshot,
             "export": self.export, "foreign": self.foreign, "share": self.share,
             "broken": self.broken, "flush": xp.flush, "pickled": self.pickled,
-            "begin": self.begin, "end": self.end,
+            "begin": self.begin, "end": self.end, "draw": draw, "shuffle": shuffle,
+            "draw_two": draw_two, **COMMON,
         }  # fmt: skip
 
     def snapshot(self, x):
@@ -80,8 +99,27 @@ class Theirs:
             "foreign": lambda *a: make(np, *a), "share": lambda a: a[...], "flush": lambda *a: None,
             "snapshot": lambda x: x[...] if ours.was_shared else np.array(x, order="K"),
             "broken": lambda x: None, "begin": lambda: None, "end": lambda: None,
-            "pickled": lambda x: pickle.loads(pickle.dumps(x)),
+            "pickled": lambda x: pickle.loads(pickle.dumps(x)), "shuffle": self.shuffle,
+            "draw": self.draw, "draw_two": self.draw_two, **COMMON,
         }  # fmt: skip
+
+    def draw(self, *arguments):
+        """A fresh draw of ours, which has the same numbers."""
+        return self._values(draw(*arguments))
+
+    def draw_two(self, *arguments):
+        return tuple(self._values(x) for x in draw_two(*arguments))
+
+    @staticmethod
+    def _values(mine):
+        values = xp.asnumpy(mine)
+        return values[()] if mine._scalar else values
+
+    def shuffle(self, x, seed):
+        """In the order that ours has."""
+        mine = xp.asarray(x)
+        shuffle(mine, seed)
+        x[...] = xp.asnumpy(mine)
 
 
 class DifferenceError(AssertionError):

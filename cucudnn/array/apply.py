@@ -356,9 +356,7 @@ def reduce(
         return Node(op, (node,), shape, result, strides, node.device, attrs, None, None, layout)
     if terms == 0:
         assert op.identity is not None
-        empty_result = full(shape, op.identity(result), result, node.device, zero=True)
-        empty_result.relay(strides)
-        return empty_result
+        return full(shape, op.identity(result), result, node.device, zero=True)
     if _gives_position(op):
         return full(shape, 0, result, node.device)
     return cast(copy(reshape(cast(node, wanted), shape), strides), result)
@@ -457,3 +455,11 @@ def library(
     """What a library computes from operands of one device, in C order."""
     strides = shapes.c_strides(shape, dtype.itemsize)
     return Node(op, inputs, shape, dtype, strides, inputs[0].device, attrs)
+
+
+def prefixes(op: Op, node: Node, axis: int, strides: Strides) -> Node:
+    """Each element combined with all before it along an axis, laid out as NumPy's result of an
+    operand with those strides."""
+    result = library(ops.scan, (node,), node.shape, node.dtype, (op, axis))
+    result.relay(shapes.k_strides(node.shape, [strides], node.dtype.itemsize))
+    return result

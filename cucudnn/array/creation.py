@@ -87,7 +87,8 @@ def asarray(
 
 def _imported(obj: Any, device: Any, copy: bool | None, dtype: DType | None) -> ndarray:
     if isinstance(obj, ndarray):
-        return copied(obj, "K") if copy else obj
+        taken = copy or (obj._scalar and copy is None)  # of a scalar NumPy makes an array
+        return copied(obj, "K") if taken else obj
     if isinstance(obj, (bool, int, float, complex, list, tuple, np.generic)):
         if copy is False:
             raise ValueError("Python numbers have no memory to share, and copy is False")

@@ -303,7 +303,7 @@ def nan_to_num(
     if not copy:
         x[...] = result
         result = x
-    return result
+    return result if result.ndim else copied(result, scalar=True)
 
 
 def real(x: Any, /) -> ndarray:

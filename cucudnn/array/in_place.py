@@ -71,6 +71,8 @@ def copyto(dst: ndarray, src: Any, casting: str = "same_kind", where: Any = True
     """
     x = ours("copyto", dst)
     weak = type(src) in (bool, int, float, complex)
+    if weak and x.dtype.kind != "V":
+        np.copyto(np.empty((), x.dtype), src, casting)  # type: ignore[arg-type]  # NumPy's errors
     source = _source(src, x)
     if not weak and not np.can_cast(source.dtype, x.dtype, casting):  # type: ignore[arg-type]
         raise TypeError(
@@ -148,8 +150,11 @@ def put(a: ndarray, ind: Any, v: Any, mode: str = "raise") -> None:
     if places.size and (places.min() < -x.size or places.max() >= x.size):
         raise IndexError(f"put: a position is out of bounds for an array of size {x.size}")
     if places.size and _source(v, x).size:
-        key = np.unravel_index(places % x.size, x.shape)
-        x[key] = _cycled(reshaped(_source(v, x), (-1,))[: places.size], places.size, x)
+        values = _cycled(reshaped(_source(v, x), (-1,))[: places.size], places.size, x)
+        if x.ndim:
+            x[np.unravel_index(places % x.size, x.shape)] = values
+        else:
+            x[...] = values[-1, ...]
 
 
 def place(arr: ndarray, mask: Any, vals: Any) -> None:

@@ -72,9 +72,12 @@ def broadcast_to(x: Any, /, shape: Any) -> ndarray:
 
 
 def broadcast_arrays(*arrays: Any) -> tuple[ndarray, ...]:
-    """Read-only views of the arrays with the shape that they broadcast to."""
+    """Read-only views of the arrays with the shape that they broadcast to; the arrays themselves
+    if all have it."""
     handles_ = [as_array(a) for a in arrays]
     shape = shapes.broadcast(*(a.shape for a in handles_))
+    if all(a.shape == shape for a in handles_):
+        return tuple(handles_)
     return tuple(broadcast_to(a, shape) for a in handles_)
 
 

@@ -148,8 +148,8 @@ class ndarray:  # noqa: N801 - NumPy's name
 
     @property
     def real(self) -> ndarray:
-        """The real part: a view."""
-        return view(self, geometry(self).real) if self.dtype.kind == "c" else view_whole(self)
+        """The real part: a view; a real array itself, as NumPy."""
+        return view(self, geometry(self).real) if self.dtype.kind == "c" else self
 
     @real.setter
     def real(self, value: Any) -> None:
@@ -357,10 +357,10 @@ class ndarray:  # noqa: N801 - NumPy's name
         return GenericAlias(cls, item)
 
     def __copy__(self) -> ndarray:
-        return self.copy()
+        return self.copy("K")
 
     def __deepcopy__(self, memo: Any) -> ndarray:
-        return self.copy()
+        return self.copy("K")
 
     # --- methods that make arrays -----------------------------------------------------------------
 
@@ -402,14 +402,16 @@ class ndarray:  # noqa: N801 - NumPy's name
 
     def flatten(self, order: str = "C") -> ndarray:
         """All elements along one axis: an array of its own."""
-        return reshaped(self, (-1,), order=order).copy()
+        return raveled(self, order).copy()
 
     def transpose(self, *axes: Any) -> ndarray:
         """A view with the axes in another order."""
         return view(self, geometry(self).transpose(*axes))
 
     def squeeze(self, axis: Any = None) -> ndarray:
-        """A view without axes of extent 1."""
+        """A view without axes of extent 1; the array itself if there is none, as NumPy."""
+        if axis is None and 1 not in self.shape:
+            return self
         return view(self, geometry(self).squeeze(axis))
 
     def swapaxes(self, axis1: int, axis2: int) -> ndarray:
@@ -477,8 +479,8 @@ class ndarray:  # noqa: N801 - NumPy's name
         self[...] = value
 
     def conj(self) -> ndarray:
-        """The complex conjugate."""
-        return unary(ops.conj, self)
+        """The complex conjugate; a real array itself, as NumPy."""
+        return unary(ops.conj, self) if self.dtype.kind == "c" else self
 
     conjugate = conj
 
@@ -1054,11 +1056,6 @@ def view(x: ndarray, g: Any) -> ndarray:
     return copied(result, scalar=True) if was_scalar and not g.ndim else result
 
 
-def view_whole(x: ndarray) -> ndarray:
-    """Another handle on the same elements."""
-    return view(x, geometry(x)[...])
-
-
 def read_only(x: ndarray) -> ndarray:
     """A handle on the same elements that cannot be written through."""
     g = geometry(x)[...]
@@ -1374,17 +1371,19 @@ def variance(x: ndarray, axis: Any, ddof: float, keepdims: bool) -> ndarray:
 
 def copied(x: ndarray, order: str = "K", *, scalar: bool = False) -> ndarray:
     """An array of its own."""
+    if order == "A":
+        order = "F" if geometry(x).flags.fnc else "C"
 
     def make(node: Node) -> Node:
         itemsize = node.dtype.itemsize
-        if order in ("K", "A"):
+        if order == "K":
             return apply.copy(node)
         strides = shapes.c_strides(node.shape, itemsize)
         if order == "F":
             strides = shapes.c_strides(node.shape[::-1], itemsize)[::-1]
         return apply.copy(node, strides)
 
-    if order not in ("C", "F", "K", "A"):
+    if order not in ("C", "F", "K"):
         raise ValueError(f"order: expected 'C', 'F', 'A' or 'K', got {order!r}")
     return record(make, x, scalar=scalar)
 
@@ -1458,7 +1457,8 @@ def raveled(x: ndarray, order: str = "C") -> ndarray:
     if order == "F" or (order in ("A", "K") and flags.fnc):
         return raveled(x.transpose())
     if order == "K":
-        x = x.transpose(sorted(range(x.ndim), key=lambda a: -abs(x.strides[a])))
+        laid = shapes.k_strides(x.shape, [x.strides], 1)
+        x = x.transpose(sorted(range(x.ndim), key=lambda a: -laid[a]))
     elif order not in ("C", "A"):
         raise ValueError(f"order: expected 'C', 'F', 'A' or 'K', got {order!r}")
     return reshaped(x, (-1,), copy=not geometry(x).flags.c_contiguous)

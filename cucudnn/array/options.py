@@ -216,7 +216,7 @@ def reduced(
     if out is None and initial is None and where is True:
         return reduction(op, x, axis, keepdims, dtype)
     out = target(op.name, out)
-    if dtype is None and out is not None and op in (ops.sum_, ops.prod):
+    if dtype is None and out is not None and op not in (ops.any_, ops.all_):
         dtype = dtypes.promote(x.dtype, dtypes.canonical(out.dtype))
     if dtype is not None:
         x = converted(x, dtype, copy=False)

@@ -67,7 +67,7 @@ def argwhere(x: Any, /) -> ndarray:
     x = as_array(x)
     if not x.ndim:
         return zeros((len(flatnonzero(x)), 0), dtypes.int64, device=x.device)
-    return stack(nonzero(x), axis=1)
+    return stack(nonzero(x), axis=0).T  # laid out as NumPy's
 
 
 def flatnonzero(x: Any, /) -> ndarray:

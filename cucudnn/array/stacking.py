@@ -78,7 +78,8 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> ndarray:
 
 def _at_least(function: Any, arrays: tuple[Any, ...]) -> Any:
     handles = [as_array(a) for a in arrays]
-    found = [view(x, function(geometry(x)[...])) for x in handles]
+    shown = [function(geometry(x)[...]) for x in handles]
+    found = [x if g.ndim == x.ndim else view(x, g) for x, g in zip(handles, shown, strict=True)]
     return found[0] if len(found) == 1 else tuple(found)
 
 

@@ -165,8 +165,7 @@ def _running(op: Op, x: Any, axis: int | None, dtype: Any) -> ndarray:
 
     def make(node: Node) -> Node:
         wide = apply.cast(apply.cast(node, out), dtypes.computed(out))
-        result = apply.library(ops.scan, (wide,), node.shape, wide.dtype, (op, axis))
-        return apply.cast(result, out)
+        return apply.cast(apply.prefixes(op, wide, axis, node.strides), out)
 
     return record(make, x, scalar=False)
 

@@ -171,7 +171,7 @@ class _Methods:
         """
         x = as_array(array)
         axis = shapes.normal_axis(axis, x.ndim)
-        result = self._prefixes(self._operand(x, dtype), axis)
+        result = self._prefixes(self._operand(x, dtype), axis, x.strides)
         if dtype is not None or result.dtype != self._dtype(x.dtype):
             wanted = self._dtype(x.dtype) if dtype is None else dtypes.canonical(dtype)
             result = converted(result, wanted, copy=False)
@@ -210,7 +210,10 @@ class _Methods:
         wanted = self._dtype(x.dtype) if dtype is None else dtypes.canonical(dtype)
         rows = moveaxis(self._operand(x, dtype), axis, -1)
         found = library.call("reduceat", rows, op=self.op, starts=starts.astype(np.int64))[0]
-        result = copied(moveaxis(found, -1, axis), "C")
+        # NumPy's rule for two operands: the elements, which stay along the axis, and the indices
+        along = tuple(int(a == axis) for a in range(x.ndim))
+        still = tuple(0 if a == axis else s for a, s in enumerate(x.strides))
+        result = _in_order_of(moveaxis(found, -1, axis), still, along)
         return into(self.op.name, converted(result, wanted, copy=False), out)  # type: ignore[no-any-return]
 
     def outer(self, a: Any, b: Any, /, *, out: Any = None, dtype: Any = None) -> ndarray:
@@ -296,18 +299,16 @@ class _Methods:
         wanted = self._dtype(x.dtype) if dtype is None else dtypes.canonical(dtype)
         return converted(x, dtypes.computed(wanted), copy=False)
 
-    def _prefixes(self, x: ndarray, axis: int) -> ndarray:
+    def _prefixes(self, x: ndarray, axis: int, strides: shapes.Strides) -> ndarray:
+        """The prefixes, laid out as those of an array with other strides."""
         assert self.op.result is not None
         if self.op in ASSOCIATIVE and self.op.result((x.dtype, x.dtype)) == (x.dtype,) * 3:
-            attrs = (self.op, axis)
-            return record(
-                lambda n: apply.library(ops.scan, (n,), n.shape, n.dtype, attrs), x, scalar=False
-            )
+            return record(lambda n: apply.prefixes(self.op, n, axis, strides), x, scalar=False)
         rows = moveaxis(x, axis, 0)
         found: list[ndarray] = []
         for row in (rows[i, ...] for i in range(x.shape[axis])):
             found.append(row if not found else self.function(found[-1], row))
-        return copied(moveaxis(stack(found), 0, axis), "C") if found else copied(x, "C")
+        return _in_order_of(moveaxis(stack(found), 0, axis), strides) if found else copied(x)
 
     def _in_order(
         self, x: ndarray, axis: Any, dtype: Any, keepdims: bool, initial: Any, where: Any
@@ -332,15 +333,25 @@ class _Methods:
         if initial is not None or not count:
             first = record(partial(_first, value=start), rows, scalar=False)
             rows = concat([first, rows], axis=0)
-        result = self._prefixes(rows, 0)[-1]
+        result = self._prefixes(rows, 0, rows.strides)[-1]
         result = reshaped(converted(result, wanted), shapes.reduced(x.shape, axes, keepdims))
-        return copied(result, scalar=not result.ndim)
+        strides = shapes.reduced(x.strides, axes, keepdims)
+        return _in_order_of(result, strides, scalar=not result.ndim)
 
 
 def _masked(mask: Node, node: Node, start: Any) -> Node:
     """The elements, with the initial value where a mask is false."""
     shown = apply.broadcast_to(mask, node.shape)
     return apply.cast(apply.elementwise(ops.where, shown, node, start), node.dtype)
+
+
+def _in_order_of(x: ndarray, *operands: shapes.Strides, scalar: bool = False) -> ndarray:
+    """A copy laid out as NumPy's result of operands with those strides."""
+
+    def make(node: Node) -> Node:
+        return apply.copy(node, shapes.k_strides(node.shape, operands, node.dtype.itemsize))
+
+    return record(make, x, scalar=scalar)
 
 
 def _first(rows: Node, value: Any) -> Node:

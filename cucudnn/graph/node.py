@@ -202,6 +202,20 @@ def pending_closure(roots: Iterable[Node], since: int = -1) -> list[Node]:
     return found
 
 
+def is_lost(node: Node) -> bool:
+    """True for a pending node that needs what an in-place write took: nothing alive needs it."""
+    seen: set[int] = set()
+    stack = [node]
+    while stack:
+        top = stack.pop()
+        if top.data is None and top.seq not in seen:
+            if top.inputs is None:
+                return True
+            seen.add(top.seq)
+            stack += top.inputs
+    return False
+
+
 def check(node: Node) -> None:
     """Assert what must hold of every node; on in the tests."""
     assert len(node.shape) == len(node.strides), node

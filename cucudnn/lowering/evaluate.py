@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from ..graph import ops
-from ..graph.node import Node, Storage, base_of, pending_closure, store
+from ..graph.node import Node, Storage, base_of, is_lost, pending_closure, store
 from ..graph.ops import Kind
 from ..settings import Settings
 from . import plan as plans
@@ -65,7 +65,15 @@ def evaluate(nodes: Iterable[Node]) -> None:
     for name, wanted in roots.items():
         device = get(name)
         with device.lock, device.use():
-            with_room(device, partial(_evaluate, device, wanted))
+            with_room(
+                device, partial(_evaluate, device, wanted), partial(_evaluate_rest, device, wanted)
+            )
+
+
+def _evaluate_rest(device: Device, roots: list[Node]) -> None:
+    """The same after room was made, which has evaluated what is alive: writes may have taken the
+    operands of what is not."""
+    _evaluate(device, [n for n in roots if not is_lost(n)])
 
 
 def _evaluate(device: Device, roots: list[Node]) -> None:
@@ -291,8 +299,9 @@ def _explain_failure(error: Exception, step: Step, order: list[Node]) -> None:
 NAMED = 5  # arrays
 
 
-def with_room(device: Device, function: Callable[[], T]) -> T:
-    """Call a function that takes memory of a device, and once more if there was too little.
+def with_room(device: Device, function: Callable[[], T], again: Callable[[], T] | None = None) -> T:
+    """Call a function that takes memory of a device, and once more, or `again`, if there was too
+    little.
 
     Raises
     ------
@@ -303,7 +312,7 @@ def with_room(device: Device, function: Callable[[], T]) -> T:
         return function()
     _make_room(device)
     try:
-        return function()
+        return (again or function)()
     except MemoryError as error:
         error.add_note(_largest(device))
         raise

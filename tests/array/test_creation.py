@@ -370,3 +370,12 @@ def test_0d_arrays_are_arrays_and_not_scalars(device):
 
 def test_arange_downward_from_zero_begins_with_zero(device):
     assert not np.signbit(xp.asnumpy(xp.arange(0.0, -2.5, -1.0))).tolist()[0]
+
+
+def test_an_array_of_a_scalar_can_be_written(device):
+    total = xp.ones(3).sum()
+    x = xp.asarray(total)
+    x[...] = 5
+    assert float(total) == 3
+    assert float(x) == 5
+    assert xp.asarray(total, copy=False) is total

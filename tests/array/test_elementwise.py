@@ -463,3 +463,10 @@ def test_spacing(device, dtype):
     np.testing.assert_array_equal(xp.asnumpy(got), expected)
     out = xp.zeros(a.shape, expected.dtype)
     assert xp.spacing(xp.asarray(a), out) is out
+
+
+def test_nan_to_num_of_no_dimensions_is_a_scalar(device):
+    for dtype in (float, complex, int):
+        for copy in (True, False):
+            x = xp.nan_to_num(xp.zeros((), dtype=dtype), copy=copy)
+            assert isinstance(hash(x), int)

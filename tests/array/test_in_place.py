@@ -146,3 +146,26 @@ def test_fields(device):
     check(integers.getfield("int8", 3), [1, 0])
     with pytest.raises(ValueError, match="offset|bounds"):
         x.getfield("float64", 16)
+
+
+def test_put_in_an_array_of_no_dimensions(device):
+    a, x = np.zeros(()), xp.zeros(())
+    for m, y in ((np, a), (xp, x)):
+        m.put(y, [0, -1], [4, 5])
+    check(x, a)
+    x.flat[:2] = 7
+    check(x, 7)
+
+
+@pytest.mark.parametrize("dtype", ["?", "i1", "i4", "f4", "c16"])
+@pytest.mark.parametrize("value", [True, 1, 300, 1.5, 1j])
+def test_python_numbers_are_copied_by_numpys_rule(device, dtype, value):
+    a, x = np.zeros(2, dtype), xp.zeros(2, dtype=dtype)
+    try:
+        np.copyto(a, value)
+    except (TypeError, OverflowError) as error:
+        with pytest.raises(type(error)):
+            xp.copyto(x, value)
+    else:
+        xp.copyto(x, value)
+    check(x, a)

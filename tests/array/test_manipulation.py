@@ -1,5 +1,6 @@
 """Manipulation: NumPy's values, shapes and strides, and views where NumPy gives views."""
 
+import copy
 import itertools
 
 import ml_dtypes
@@ -333,3 +334,36 @@ def test_chains(steps):
         assert x.shape == a.shape
     check(x + 1, a + 1)
     check(x, a)
+
+
+def test_what_changes_nothing_is_the_array_itself(device):
+    x = xp.ones((3, 2))
+    same = [xp.squeeze(x), xp.real(x), x.real, x.conj(), xp.atleast_1d(x), xp.atleast_2d(x),
+            *xp.broadcast_arrays(x, x)]  # fmt: skip
+    assert all(y is x for y in same)
+    assert xp.squeeze(x, axis=()) is not x
+    assert xp.atleast_3d(x) is not x
+    assert xp.conj(x) is not x
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
+def test_elements_in_the_order_of_memory(device, order):
+    a, x = (m.asarray(np.arange(6.0).reshape(2, 1, 3)).transpose(order) for m in (np, xp))
+    for part in (lambda y: y, lambda y: y[..., ::-1], lambda y: y[:1]):
+        check(part(x).flatten("K"), part(a).flatten("K"))
+        check(part(x).ravel("K"), part(a).ravel("K"))
+    check(xp.broadcast_to(x[:1], (2, *a.shape[1:])).ravel("K"),
+          np.broadcast_to(a[:1], (2, *a.shape[1:])).ravel("K"))  # fmt: skip
+    y = x.flatten("K")
+    y[0] = 9
+    check(x, a)
+
+
+def test_copies_keep_the_order_of_memory(device):
+    a, x = (m.asarray(np.arange(24).reshape(2, 3, 4)).transpose(2, 0, 1) for m in (np, xp))
+    assert copy.copy(x).strides == copy.copy(a).strides
+    assert copy.deepcopy(x).strides == copy.deepcopy(a).strides
+    for turn in ((0, 1, 2), (2, 1, 0), (1, 2, 0)):
+        for order in "CFAK":
+            found, expected = (y.transpose(turn).copy(order) for y in (x, a))
+            assert found.strides == expected.strides

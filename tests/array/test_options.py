@@ -222,3 +222,10 @@ def test_masked_writes_are_numpys(data):
         m.add(y, y[::-1], out=y, where=w)
     check(x, a)
     check(xp.sum(x, where=xp.asarray(mask)), np.sum(a, where=mask))
+
+
+def test_out_takes_part_in_what_is_folded(device):
+    for name in ("max", "min", "sum"):
+        x, out = xp.asarray([True, False]), xp.zeros((), dtype=complex)
+        expected = getattr(np, name)([True, False], initial=-3, out=np.zeros((), complex))
+        check(getattr(xp, name)(x, initial=-3, out=out), expected)

@@ -237,3 +237,10 @@ def test_searchsorted_of_subnormal_numbers(device):
     for side in ("left", "right"):
         got = xp.searchsorted(xp.asarray(keys, device=device), xp.asarray(values), side)
         assert got.tolist() == np.searchsorted(keys, values, side).tolist()
+
+
+def test_coordinates_are_laid_out_as_numpys(device):
+    a, x = np.eye(3), xp.eye(3)
+    found, expected = xp.argwhere(x), np.argwhere(a)
+    assert found.strides == expected.strides
+    np.testing.assert_array_equal(xp.asnumpy(found), expected)

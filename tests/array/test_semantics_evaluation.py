@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import cucudnn as xp
-from cucudnn.array import apply
+from cucudnn.array import apply, unit
 from cucudnn.lowering import device as devices
 from cucudnn.lowering import evaluate
 from cucudnn.lowering.log import logs
@@ -408,6 +408,29 @@ def test_the_same_read_works_after_a_memory_error(monkeypatch, device, step):
                 notes = "".join(error.__notes__)
         assert notes is None or (__file__ in notes and f"on {device} take" in notes)
         check(mine, other)
+
+
+@pytest.mark.parametrize("step", range(12))
+def test_what_nobody_reads_may_be_lost_when_room_is_made(step, device, monkeypatch):
+    """A unit stores what waits in it, also what has no name; writes may take its operands first."""
+    x, a = xp.asarray(np.arange(5.0)) + 0, np.arange(5.0)
+    home = devices.get(device)
+    original, left = home.allocate, [step]
+
+    def allocate(nbytes):
+        left[0] -= 1
+        if left[0] == -1:
+            raise MemoryError("injected")
+        return original(nbytes)
+
+    with xp.config(fuse=False), unit.opened():
+        total = x[2].sum()
+        x[3] = x[2] * 0 + 3
+        monkeypatch.setattr(home, "allocate", allocate)
+        unit.settle()
+    a[3] = 3
+    check(x, a)
+    check(total, a[2])
 
 
 @pytest.fixture

@@ -7,16 +7,17 @@ A program that fails is made shorter, statement by statement, and printed.
 import gc
 import os
 import random
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 
 import numpy as np
 import pytest
 
 import cucudnn as xp
-from cucudnn.array import indexing, interchange, ndarray, unit
-from cucudnn.lowering import evaluate, log, partition, predicates, writes
+from cucudnn.array import interchange, ndarray, unit
+from cucudnn.lowering import evaluate, predicates
 from tests.lockstep import Faults, Machine
-from tests.statements import Writer
+from tests.mutants import MUTANTS
+from tests.statements.writer import Writer
 
 STEPS = int(os.environ.get("CUCUDNN_STEPS", "10000"))
 LENGTH = 60  # statements of a program
@@ -135,82 +136,6 @@ def test_random_programs_without_a_compiler(device):
 # --- each rule is needed --------------------------------------------------------------------------
 
 
-def _element_as_view(x, key, get=indexing.get):
-    parts = key if type(key) is tuple else (key,)
-    if len(parts) == x.ndim and all(type(p) is int for p in parts):
-        key = (*parts, Ellipsis)
-    return get(x, key)
-
-
-class _Stale(ndarray._Elements):
-    """Iteration that keeps its values over a write."""
-
-    def __next__(self):
-        if self.values is not None and self.position < len(self.values):
-            self.position += 1
-            return ndarray.from_host(self.values[self.position - 1], "cpu", scalar=True)
-        return super().__next__()
-
-
-def _exclusive(storage):
-    evaluate.evaluate([storage.node])
-
-
-def _without_edges(walk, *arguments, need=partition.need):
-    """Readers of the old version do not come before the write."""
-    groups, walk.update_groups = walk.update_groups, {}
-    need(walk, *arguments)
-    walk.update_groups = groups
-
-
-def _still_owned(x, *, for_good, make_shared=interchange._make_shared):
-    node, offset = make_shared(x, for_good=for_good)
-    node.shared = False
-    return node, offset
-
-
-def _without(name):
-    others = tuple(p for p in predicates.PREDICATES if p.__name__ != name)
-    return predicates, "PREDICATES", others
-
-
-def _like_c(shape, strides, itemsize):
-    return ndarray.shapes.c_strides(shape, itemsize)
-
-
-def _decide_nothing_failed(device, nodes, asked, failed, decide=writes.decide):
-    return decide(device, nodes, asked, set())
-
-
-def _nobody(device, bases, stored):
-    return {b: set() for b in bases}
-
-
-def _may_forget(self, since=-1):
-    """Only the newest arrays count as live."""
-    found = [s for _, r in self.entries[-3:] if (s := r()) is not None and _ > since]
-    return list(dict.fromkeys(found))
-
-
-MUTANTS = {
-    "live readers are not looked for": (writes, "outside_readers", _nobody),
-    "only the newest arrays are looked at": (log.Log, "alive", _may_forget),
-    "a snapshot does not lend": (writes, "is_lent", lambda node: False),
-    "a reader may run after the write": _without("runs_after_write"),
-    "readers are not put before the write": (partition, "need", _without_edges),
-    "a write may read what it writes": _without("reads_what_it_writes"),
-    "what reads shared memory waits": (unit, "run_or_defer", lambda node: None),
-    "an export leaves the readers": (evaluate, "make_exclusive", _exclusive),
-    "exported memory counts as owned": (interchange, "_make_shared", _still_owned),
-    "a value that aliases is not copied": (indexing, "_must_be_taken", lambda value, old: False),
-    "an element is a view": (indexing, "get", _element_as_view),
-    "iteration keeps its values": (ndarray, "_Elements", _Stale),
-    "read-only views are written": (indexing, "check_writeable", lambda x: None),
-    "copies are in C order": (ndarray.shapes, "like_strides", _like_c),
-    "a reader that failed is run again": (writes, "decide", _decide_nothing_failed),
-}  # fmt: skip
-
-
 def _a_reader_inlined_behind_the_write():
     x, a = xp.arange(6.0) + 0, np.arange(6.0)
     y, b = x * 2, a * 2
@@ -228,7 +153,50 @@ def _a_live_reader_computed_with_the_write():
     return np.array_equal(xp.asnumpy(y), b) and np.array_equal(xp.asnumpy(x), a)
 
 
-KNOWN = (_a_reader_inlined_behind_the_write, _a_live_reader_computed_with_the_write)
+def _a_write_that_fails():
+    x = xp.arange(6.0) + 0
+    xp.flush(x)
+    with Faults("cpu", random.Random(0), 1) as faults, xp.config(fuse=False):
+        faults.on = True
+        with suppress(MemoryError):
+            x[1:] += x[:-1]
+    return np.array_equal(xp.asnumpy(x), np.arange(6.0))
+
+
+def _a_write_of_what_a_unit_reads():
+    a = np.arange(6.0)
+    x = xp.asarray(a, copy=False)
+    with unit.opened():
+        y = x + 1
+        x[0] = 10
+    return np.array_equal(xp.asnumpy(y), np.arange(6.0) + 1) and a[0] == 10
+
+
+_OLD_AND_NEW = """\
+v1 = make((4, 1), 'int64', 'C', 53)
+v11 = make((), 'float64', 'C', 59)
+v27 = v11.reshape(())
+v30 = v1.T + 1
+v1[2, :] = 2
+v31 = v1 + v30 * 2
+del v30
+v33 = v27.conj()
+v31 += 0
+v35 = v31 + v33
+v40 = xp.where(v35 == v33, v35, v33)
+check v1
+check v35"""
+
+
+def _a_reader_scheduled_behind_the_write():
+    _, failure = run_program(81, "cpu", _OLD_AND_NEW.splitlines())  # small groups
+    return failure is None
+
+
+KNOWN = (
+    _a_reader_inlined_behind_the_write, _a_live_reader_computed_with_the_write,
+    _a_write_that_fails, _a_write_of_what_a_unit_reads, _a_reader_scheduled_behind_the_write,
+)  # fmt: skip
 
 
 def _known_program_fails():

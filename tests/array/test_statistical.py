@@ -587,3 +587,21 @@ def test_average_errors(device):
         with pytest.raises(ValueError, match="weights"):
             xp.average(xp.ones((3, 4)), axis, np.ones(shape))
     assert np.isnan(float(xp.average(xp.ones(2), weights=xp.zeros(2))))
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
+def test_running_sums_are_laid_out_as_numpys(device, order):
+    a, x = (m.asarray(np.arange(24, dtype="i4").reshape(2, 3, 4)) for m in (np, xp))
+    for axis in (0, 1, 2, None):
+        for name in ("cumsum", "cumprod"):
+            expected = getattr(np, name)(a.transpose(order), axis=axis)
+            found = getattr(xp, name)(x.transpose(order), axis=axis)
+            assert found.strides == expected.strides
+            np.testing.assert_array_equal(xp.asnumpy(found), expected)
+
+
+def test_what_is_folded_from_nothing_is_in_row_major_order(device):
+    for order in itertools.permutations(range(3)):
+        a, x = np.zeros((2, 0, 3)).transpose(order), xp.zeros((2, 0, 3)).transpose(order)
+        axis = a.shape.index(0)
+        assert (x + 1).sum(axis).strides == (a + 1).sum(axis).strides

@@ -1,6 +1,7 @@
 """The methods of elementwise functions, compared with those of NumPy's ufuncs."""
 
 import inspect
+import itertools
 
 import numpy as np
 import pytest
@@ -234,3 +235,23 @@ def test_methods_of_numpys_other_ufuncs(device):
         check(xp.gcd.reduce(xp.asarray([12, 18, 30])), np.gcd.reduce([12, 18, 30]))
         check(xp.lcm.accumulate(xp.asarray([2, 3, 4])), np.lcm.accumulate([2, 3, 4]))
         check(xp.gcd.outer(xp.asarray([4, 6]), [8, 9]), np.gcd.outer([4, 6], [8, 9]))
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
+@pytest.mark.parametrize("axis", range(3))
+def test_results_are_laid_out_as_numpys(device, order, axis):
+    calls = [
+        lambda m, a: m.add.accumulate(a, axis=axis),
+        lambda m, a: m.subtract.accumulate(a, axis=axis),
+        lambda m, a: m.add.accumulate(m.broadcast_to(a, (2, *a.shape)), axis=axis),
+        lambda m, a: m.add.accumulate(m.broadcast_to(a[:1], (3, *a.shape[1:])), axis=axis),
+        lambda m, a: m.add.reduceat(a, [0, 1, 0], axis=axis),
+        lambda m, a: m.subtract.reduce(a, axis=axis),
+        lambda m, a: m.bitwise_xor.reduce(a[::-1], axis=axis),
+    ]
+    for dtype in ("i4", "i8"):
+        a, x = (m.asarray(np.arange(24, dtype=dtype).reshape(2, 3, 4)) for m in (np, xp))
+        for call in calls:
+            found, expected = call(xp, x.transpose(order)), call(np, a.transpose(order))
+            assert found.strides == expected.strides
+            check(found, expected)
