@@ -7,7 +7,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from cucudnn.array import apply, indexing, interchange, ndarray, options, taking, unit
+from cucudnn.array import apply, bounds, index_arrays, indexing, interchange, ndarray, options, unit
 from cucudnn.graph import ops, philox, shapes
 from cucudnn.graph.node import Node, store
 from cucudnn.lowering import evaluate, host_library, log, partition, predicates, writes
@@ -149,19 +149,20 @@ def _counts_once(op, x, key, values):
 _first_keys = WeakKeyDictionary()
 
 
-def _key_of_before(key, host_key=indexing._host_key):
+def _entry_of_before(part, device, entry=index_arrays._entry):
     """An index array is what it was when it was used first."""
-    if type(key) is tuple:
-        return tuple(_key_of_before(part) for part in key)
-    if type(key) is not ndarray.ndarray:
-        return host_key(key)
-    known = _first_keys.setdefault(key._storage, {})
-    return known.setdefault((key._offset, key.shape, key.strides), np.array(host_key(key)))
+    if type(part) is not ndarray.ndarray:
+        return entry(part, device)
+    known = _first_keys.setdefault(part._storage, {})
+    place = part._offset, part.shape, part.strides
+    if place not in known:
+        known[place] = ndarray.copied(part)
+    return entry(known[place], device)
 
 
-def _indices_as_memory(name, indices, n, device, within=taking._within):
-    """`take` reads its indices where they lie when it runs, and not as they were."""
-    i = within(name, indices, n, device)
+def _indices_as_memory(name, i, n, axis, *, now=False, within=bounds.within):
+    """Indices are read where they lie when what uses them runs, and not as they were."""
+    i = within(name, i, n, axis, now=now)
     i._host()
     node = i._storage.node
     if i._geometry is not None or node.data is None or node.op is ops.scalar:
@@ -214,7 +215,7 @@ MUTANTS = {
     "where= is ignored": (options, "mask_of", lambda name, where, device: None),
     "of equal places the first wins": (host_library, "scatter", _first_wins),
     "equal places count once": (host_library, "fold_at", _counts_once),
-    "an index array stays what it was": (indexing, "_host_key", _key_of_before),
-    "indices are read where they lie": (taking, "_within", _indices_as_memory),
+    "an index array stays what it was": (index_arrays, "_entry", _entry_of_before),
+    "indices are read where they lie": (bounds, "within", _indices_as_memory),
     "numbers are drawn anew": (philox, "block", _drawn_anew),
 }  # fmt: skip

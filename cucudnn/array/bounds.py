@@ -68,22 +68,22 @@ def _is_plain(given: Any) -> bool:
     return isinstance(given, (int, np.integer))
 
 
-def within(name: str, i: ndarray, n: int, axis: int) -> ndarray:
+def within(name: str, i: ndarray, n: int, axis: int, *, now: bool = False) -> ndarray:
     """Indices into an axis of n elements as int64, those from the end counted from the beginning.
     Errors begin with the name.
 
     Raises
     ------
     IndexError
-        If one is not within -n … n - 1, on the CPU. On CUDA it counts as the nearest one that is,
-        and the error is raised when values are read.
+        If one is not within -n … n - 1, on the CPU or if it is asked for now. On CUDA it counts as
+        the nearest one that is, and the error is raised when values are read.
     """
     given, i = i, converted(i, dtypes.int64, copy=False)
     if not i.size:
         return i
     if not n:
         raise IndexError(f"{name}an index is out of bounds for axis {axis} of extent 0")
-    found = _known(given)
+    found = _known(given, now)
     if found is None:
         _look_later(name, given, n, axis)
     else:
@@ -93,13 +93,13 @@ def within(name: str, i: ndarray, n: int, axis: int) -> ndarray:
     return record(lambda node: apply.elementwise(ops.within, node, n), i, scalar=i._scalar)
 
 
-def _known(i: ndarray) -> tuple[int, int] | None:
+def _known(i: ndarray, now: bool) -> tuple[int, int] | None:
     """The smallest and the largest index, if they are known or may be read now."""
     node = i._storage.node
     found = _ranges.get(node.seq) if i._geometry is None else None
-    if found is None and not is_later(i.device):
+    if found is None and (now or not is_later(i.device)):
         unit.settle()
-        with i.device.lock:
+        with i.device.lock, i.device.use():
             values = library.native(i, i.device)
             found = int(values.min()), int(values.max())
         if i._geometry is None:

@@ -240,10 +240,10 @@ def positions(shape: Shape, key: Any, device: Device) -> ndarray:
     Raises
     ------
     IndexError
-        As `gathered`.
+        If an index is out of bounds: here, since they are for writing.
     """
     parsed = parse(record(lambda: apply.empty(shape, dtypes.int8, device.name)), key)
-    result, arrays = parsed.shape, checked(parsed)
+    result, arrays = parsed.shape, checked(parsed, now=True)
     steps, start = parsed.shown.strides, parsed.shown._offset
 
     def make(*indices: Node) -> Node:
@@ -269,11 +269,12 @@ def _position(key: Key, steps: Sequence[int], indices: Sequence[Node], device: s
     return position
 
 
-def checked(key: Key) -> tuple[ndarray, ...]:
+def checked(key: Key, *, now: bool = False) -> tuple[ndarray, ...]:
     """The index arrays of a key as int64, from 0 to the extents - 1."""
     extents = [key.shown.shape[a] for a in key.axes]
     return tuple(
-        bounds.within("", i, n, a) for i, n, a in zip(key.arrays, extents, key.axes, strict=True)
+        bounds.within("", i, n, a, now=now)
+        for i, n, a in zip(key.arrays, extents, key.axes, strict=True)
     )
 
 
