@@ -329,7 +329,8 @@ def build(group: Group, device: str) -> Bound:
     )
     head, body, tail = _levels(builder, outputs)
     n = shapes.size(reduced)
-    resident = bool(builder.reductions) and any(builder.post[i] for i in body)
+    filled = [o.value for o in outputs if o.inner]  # also with one value for all of a row
+    resident = bool(builder.reductions) and any(builder.post[i] for i in (*body, *filled))
     column = bool(builder.reductions) and _is_column(arguments, strides, len(kept))
     column = column and not resident
     vector = _vector(builder, launch, itemsizes, outputs, len(kept) if column else 0) if cuda else 1

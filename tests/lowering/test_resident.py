@@ -149,6 +149,14 @@ def test_long_rows_and_columns_are_several_kernels(device):
     assert len(xp.explain(y).kernels) == 2
 
 
+@pytest.mark.parametrize("n", [4, 40, 1500])
+def test_rows_that_are_filled_with_one_value(device, n):
+    x = xp.asarray(data((3, n)), device=device)
+    assert_same_bits(lambda x: xp.ones_like(x) + xp.sum(x, axis=1, keepdims=True) * 2, x)
+    assert_same_bits(lambda x: xp.zeros((n, 1)) + xp.max(x[0]) * 2, x)
+    assert_same_bits(lambda x: xp.broadcast_to(xp.sum(x), x.shape) + 0, x)
+
+
 def test_many_rows(device):
     x = xp.asarray(data((5000, 64)), device=device)
     assert_same_bits(FUNCTIONS["layernorm"], x)
