@@ -208,6 +208,11 @@ round_ = elementwise(
     result=partial(_keeps_integers, np.rint),
 )  # fmt: skip
 
+rint = elementwise(
+    "rint", 1, "numeric", "Nearest integer as a floating-point number, halves to even.",
+    expr="xp_round({0})",
+)  # fmt: skip
+
 # exponential, logarithmic, trigonometric, hyperbolic
 exp = _transcendental("exp", "Exponential.")
 exp2 = _transcendental("exp2", "Two to the power of the number.", "real floating-point")
