@@ -299,6 +299,7 @@ from .array.products import (
 from .array.report import (
     explain,
     show_config,
+    verify,
 )
 from .array.searching import (
     argmax,
@@ -750,6 +751,7 @@ __all__ = [
     "vecdot",
     "vecmat",
     "vectorize",
+    "verify",
     "vsplit",
     "vstack",
     "where",

@@ -14,7 +14,9 @@ from ..lowering import compile as cache
 from ..lowering import device as devices
 from ..lowering import explain as explanation
 from ..lowering import memory, threads, toolchain
+from ..lowering import verify as verification
 from ..lowering.explain import Explanation
+from ..lowering.verify import Difference
 from ..settings import current
 from .ndarray import ndarray, node_of, ours
 
@@ -35,6 +37,28 @@ def explain(*arrays: ndarray) -> Explanation:
     1
     """
     return explanation.explain([node_of(ours("explain", x)) for x in arrays])
+
+
+def verify(*arrays: ndarray) -> Difference | None:
+    """Compare a fused evaluation of the arrays with one operation by operation, bit by bit.
+
+    The arrays themselves stay as they are: what is pending stays so. It is for finding out which
+    operation is wrong, and costs a run of each.
+
+    Returns
+    -------
+    Difference or None
+        None if all bits are the same, those of NaNs aside; else the first operation whose result
+        differs, with the line that recorded it.
+
+    Examples
+    --------
+    >>> import cucudnn as xp
+    >>> x = xp.arange(1000.0)
+    >>> print(xp.verify(xp.sqrt(x * x + 1)))
+    None
+    """
+    return verification.verify([node_of(ours("verify", x)) for x in arrays])
 
 
 def configuration() -> dict[str, str]:
