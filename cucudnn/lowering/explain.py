@@ -41,7 +41,7 @@ class KernelInfo:
     nodes : tuple of NodeInfo
         What it computes.
     template : str
-        map, row or column; write for an assignment.
+        map, row, column, resident or tile; write for an assignment.
     mode : str
         "compiled" or "interpreted".
     bytes_read, bytes_written : int

@@ -104,6 +104,10 @@ class HostCall(Call):
                 columns = min(last, render_host.COLUMNS)
                 self.units = self.kept // last * -(-last // render_host.COLUMNS)
             self.grain = max(1, GRAIN // (n * columns))
+            if kernel.tile:
+                *batch, down, across = launch.extents[: kernel.kept]
+                blocks = -(-down // render_host.ROWS) * -(-across // render_host.COLUMNS)
+                self.units, self.grain = shapes.size(tuple(batch)) * blocks, 1
             if kernel.few:
                 self.span = _span(n, columns)
                 self.parts = -(-n // self.span)

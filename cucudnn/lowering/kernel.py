@@ -20,6 +20,7 @@ CHUNK, LANES = 1024, 128  # of the reduction tree
 FEW = 2048  # rows or blocks of columns: about as many blocks as a large GPU runs at once
 SHORT = 32  # reduced extents up to here are combined in order
 RESIDENT = 16 * CHUNK  # reduced extents up to here stay where they are until a row is done with
+PAIRS = 64  # elements of each of two axes from which on pairs of them are taken by tiles
 WIDE = 2**31 - 2**20  # elements from which on indices have 64 bits; the last tile may run over
 
 
@@ -84,6 +85,7 @@ class Kernel:
     rounds: int = 8  # of a resident row: how often 128 lanes take to a chunk, a power of two
     huge: bool = False  # of a resident row: more than 8 chunks
     fours: bool = False  # of a resident row: a multiple of 4 elements, read by fours
+    tile: int = 0  # of a short reduction of pairs: results of a thread along each of two axes
     wide: bool = False  # 64-bit indices
     vector: int = 1  # elements a thread reads at once, where everything is aligned
 
@@ -93,10 +95,24 @@ class Kernel:
 
     @property
     def template(self) -> str:
-        """map, row, column or resident."""
-        if self.resident:
-            return "resident"
+        """map, row, column, resident or tile."""
+        if self.resident or self.tile:
+            return "resident" if self.resident else "tile"
         return "map" if not self.reductions else "column" if self.column else "row"
+
+    @property
+    def sides(self) -> tuple[list[int], list[int]]:
+        """Of a tile kernel: the arguments that lack the last kept axis, and those that lack the one
+        before, but have the other."""
+        found: tuple[list[int], list[int]] = ([], [])
+        for i in self.body:
+            value = self.values[i]
+            if value.kind == "argument" and self.arguments[value.number].memory:
+                classes = self.arguments[value.number].classes
+                first, second = classes[self.kept - 2], classes[self.kept - 1]
+                if (first == "0") != (second == "0"):
+                    found[first == "0"].append(value.number)
+        return found
 
     @property
     def tables(self) -> frozenset[int]:
@@ -336,6 +352,10 @@ def build(group: Group, device: str) -> Bound:
     vector = _vector(builder, launch, itemsizes, outputs, len(kept) if column else 0) if cuda else 1
     columns = _columns(kept, vector) if cuda and column and n > SHORT else 1
     narrow = columns == vector == (kept[-1] if kept else 0) and columns > 1
+    tile = 0
+    if builder.reductions and n <= SHORT and not resident and not column:
+        tile = _tile(builder, arguments, kept, body, outputs)
+        vector = 1 if tile else vector
     kernel = Kernel(
         kept=len(kept),
         reduced=len(reduced),
@@ -357,6 +377,7 @@ def build(group: Group, device: str) -> Bound:
         rounds=min(8, 1 << (-(-n // LANES) - 1).bit_length()) if cuda and resident else 8,
         huge=cuda and resident and n > 8 * CHUNK,
         fours=cuda and resident and vector == 4 and len(reduced) == 1 and n % 4 == 0,
+        tile=tile,
         wide=cuda and _is_wide(launch),
         vector=vector,
     )
@@ -446,6 +467,42 @@ def _is_column(
         else:
             rows += argument.dtype.itemsize
     return columns > rows
+
+
+def _tile(
+    builder: _Builder,
+    arguments: Sequence[Argument],
+    kept: Shape,
+    body: Sequence[int],
+    outputs: Sequence[Output],
+) -> int:
+    """How many results of a reduction of pairs a thread has along each of the last two kept axes;
+    0 if it is none: then each operand would lack one of these axes, and there are many pairs."""
+    (first, *others) = builder.reductions
+    if others or len(kept) < 2 or min(kept[-2:]) < PAIRS or any(o.inner for o in outputs):
+        return 0
+    if first.op in (ops.argmax, ops.argmin) or first.op.identity is None:
+        return 0
+    if first.op is ops.prod and first.dtype.kind == "c":  # 1 + 0i times infinity is not infinity
+        return 0
+    lacks = [0, 0]
+    for i in body:
+        value = builder.values[i]
+        if value.kind == "argument":
+            classes = arguments[value.number].classes
+            a, b = classes[len(kept) - 2], classes[len(kept) - 1]
+            if (a, b) != ("0", "0") and ("0" not in (a, b) or not arguments[value.number].memory):
+                return 0
+            lacks[0] += a == "0" != b
+            lacks[1] += b == "0" != a
+        elif any(
+            not builder.inner[k] and builder.values[k].kind != "scalar" for k in value.operands
+        ):
+            return 0  # a value for each pair, or memory that is read at positions
+    if not all(lacks) or sum(lacks) > 3:
+        return 0
+    widest = max(dtypes.computed(builder.values[i].dtype).itemsize for i in body)
+    return 8 if widest <= 4 else 4
 
 
 def _columns(kept: Shape, vector: int) -> int:

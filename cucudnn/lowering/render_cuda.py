@@ -17,6 +17,7 @@ from .cuda_map import map_text
 from .cuda_resident import resident_text
 from .cuda_rows import row_text, steps_of_several
 from .cuda_text import CHUNK, MAX_PARTS, THREADS, UNROLL, WARPS, decode
+from .cuda_tile import SIDE, tile_text
 from .dialect import Layout, Writer
 from .kernel import Kernel, Launch
 
@@ -81,7 +82,13 @@ def render(kernel: Kernel) -> str:
     return f"{comment}\n{prelude}\n{opening}{reductions}{users}\n{text}"
 
 
-_TEMPLATES = {"map": map_text, "row": row_text, "column": column_text, "resident": resident_text}
+_TEMPLATES = {
+    "map": map_text,
+    "row": row_text,
+    "column": column_text,
+    "resident": resident_text,
+    "tile": tile_text,
+}
 
 
 def _word_count(kernel: Kernel) -> int:
@@ -101,6 +108,10 @@ def grid(kernel: Kernel, launch: Launch) -> Grid:
         return Grid(_ceil(count, per_thread * THREADS), THREADS)
     kept = shapes.size(launch.extents[: kernel.kept])
     n = count // kept
+    if kernel.tile:
+        *batch, down, across = launch.extents[: kernel.kept]
+        side = SIDE * kernel.tile
+        return Grid(shapes.size(tuple(batch)) * _ceil(down, side) * _ceil(across, side), THREADS)
     if kernel.short:
         return Grid(_ceil(kept, THREADS), THREADS)
     if kernel.resident and kernel.long:

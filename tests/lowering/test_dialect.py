@@ -55,11 +55,17 @@ TEXTS = {
     "resident_warp": lambda: graphs.softmax(xp, array(50, 500)),
     "resident_block": lambda: graphs.layernorm(xp, array(50, 4000)),
     "resident_huge": lambda: graphs.layernorm(xp, array(5, 10_000, dtype=np.float16)),
+    "tile": lambda: _distances(array(100, 8), array(90, 8)),
+    "tile_double": lambda: _distances(array(3, 70, 30, dtype=float), array(3, 80, 30, dtype=float)),
     "argmax": lambda: xp.argmax(array(50, 60), axis=1),
     "write": lambda: _written(array(100)),
     "gather": lambda: array(100)[np.arange(8)] * 2 + array(8),
     "gather_row": lambda: xp.sum(array(50, 4)[np.arange(20), :], axis=1),
 }
+
+
+def _distances(x: Any, y: Any) -> Any:
+    return xp.sqrt(xp.sum(xp.square(x[..., :, None, :] - y[..., None, :, :]), axis=-1))
 
 
 def _written(x: Any) -> Any:
