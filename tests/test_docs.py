@@ -30,14 +30,20 @@ ROOT = Path(__file__).resolve().parents[1]
 README, ARCHITECTURE, OPS = ROOT / "README.md", ROOT / "docs/architecture.md", ROOT / "docs/ops.md"
 CONSUMERS, CONFORMANCE = ROOT / "docs/consumers.md", ROOT / "docs/conformance.md"
 CHANGELOG, CONTRIBUTING = ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md"
-NUMPY = ROOT / "docs/numpy.md"
-PAGES = [README, ARCHITECTURE, CONSUMERS, CONFORMANCE, OPS, NUMPY, CHANGELOG, CONTRIBUTING]
+NUMPY, PERFORMANCE = ROOT / "docs/numpy.md", ROOT / "docs/performance.md"
+PAGES = [README, ARCHITECTURE, CONSUMERS, CONFORMANCE, OPS, NUMPY, PERFORMANCE]
+PAGES += [CHANGELOG, CONTRIBUTING]
 WIDTH = 120
 
 
 def test_the_page_of_ops_is_what_the_script_prints() -> None:
     page = runpy.run_path(str(ROOT / "docs/make_ops.py"))["page"]
     assert OPS.read_text() == page(), "run `python docs/make_ops.py > docs/ops.md`"
+
+
+def test_the_tables_of_performance_are_what_the_script_prints() -> None:
+    page = runpy.run_path(str(ROOT / "docs/make_performance.py"))["page"]
+    assert PERFORMANCE.read_text() == page(), "run `python docs/make_performance.py --write`"
 
 
 # --- examples ---------------------------------------------------------------------------------
@@ -80,7 +86,9 @@ json.dump(printed, sys.stdout)
 """
 
 
-@pytest.mark.parametrize("page", [README, ARCHITECTURE, CONSUMERS], ids=lambda p: p.name)
+@pytest.mark.parametrize(
+    "page", [README, ARCHITECTURE, CONSUMERS, PERFORMANCE], ids=lambda p: p.name
+)
 def test_examples_run(page: Path) -> None:
     """All of a page in one process, in order; each prints what the page says, `...` aside."""
     known = examples(page)

@@ -1,0 +1,59 @@
+"""Print the tables of docs/performance.md from what benchmarks/results keeps:
+`python docs/make_performance.py`, or with `--write` put them into the page."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = ROOT / "docs/performance.md"
+BEGIN, END = "<!-- tables -->\n", "<!-- end of tables -->"
+FILES = {"h200.json": "One NVIDIA H200", "h200-rows.json": "The same", "cpu.json": "Two cores"}
+PEERS = ("cucudnn", "numpy", "cupy", "torch", "torch.compile", "jax.jit", "numexpr")
+
+
+def tables() -> str:
+    """The tables, one for each file of results that is there."""
+    parts = []
+    for file, machine in FILES.items():
+        path = ROOT / "benchmarks/results" / file
+        if path.exists():
+            parts.append(_table(json.loads(path.read_text()), machine, file))
+    return "\n".join(parts)
+
+
+def _table(results: dict[str, Any], machine: str, file: str) -> str:
+    rows = results["workloads"]
+    peers = [p for p in PEERS if any(p in row["peers"] for row in rows)]
+    lines = [
+        f"{machine}, {results['date'][:10]}, µs a call ([{file}](../benchmarks/results/{file})):",
+        "",
+        "| workload | limit | " + " | ".join(peers) + " | best of the others |",
+        "| --- | ---: |" + " ---: |" * (len(peers) + 1),
+    ]
+    for row in rows:
+        found = row["peers"]
+        times = {p: found[p]["us"] for p in peers if p in found and "us" in found[p]}
+        others = [t for p, t in times.items() if not p.startswith("cucudnn")]
+        ratio = f"{min(others) / times['cucudnn']:.2f}×" if others and "cucudnn" in times else ""
+        limit = f"{row['limit_us']:.0f}" if row["limit_us"] >= 1 else "–"
+        cells = [f"{times[p]:.0f}" if p in times else "–" for p in peers]
+        lines.append(f"| {row['name']} | {limit} | " + " | ".join(cells) + f" | {ratio} |")
+    return "\n".join(lines) + "\n"
+
+
+def page() -> str:
+    """The page with the tables of today."""
+    text = PAGE.read_text()
+    start, end = text.index(BEGIN) + len(BEGIN), text.index(END)
+    return text[:start] + "\n" + tables() + "\n" + text[end:]
+
+
+if __name__ == "__main__":
+    if "--write" in sys.argv:
+        PAGE.write_text(page())
+    else:
+        print(tables(), end="")
