@@ -10,13 +10,13 @@ from ..graph import dtypes
 from . import dialect
 from .cuda_text import (
     CHUNK,
-    THREADS,
     WARPS,
     combined_type,
     coordinates,
     element_text,
     kept_pointers,
     lines,
+    row_of_thread,
     store,
     tree_value,
 )
@@ -177,13 +177,8 @@ def _combine(w: Writer, kernel: Kernel, k: int) -> None:
 
 def _by_threads(w: Writer, kernel: Kernel) -> None:
     """Rows of at most 32 elements: a thread goes through its row once for each stage."""
-    kept, reduced = range(kernel.kept), range(kernel.kept, kernel.rank)
-    total = " * ".join(f"n{a}" for a in kept) or "1"
-    w(f"const idx unit = (idx)blockIdx.x * {THREADS} + threadIdx.x;")
-    w(f"if (unit >= {total}) return;")
-    coordinates(w, kept, "unit")
-    kept_pointers(w, kernel, kept)
-    lines(w, kernel, kernel.head, "k", range(0))
+    reduced = range(kernel.kept, kernel.rank)
+    row_of_thread(w, kernel)
     found = stages(kernel)
     for stage in found:
         for i in stage.stored:

@@ -92,13 +92,8 @@ def store(w: Writer, kernel: Kernel, k: int, target: str) -> None:
 
 def in_order(w: Writer, kernel: Kernel) -> None:
     """At most 32 elements: a thread a kept index."""
-    kept, reduced = range(kernel.kept), range(kernel.kept, kernel.rank)
-    total = " * ".join(f"n{a}" for a in kept) or "1"
-    w(f"const idx unit = (idx)blockIdx.x * {THREADS} + threadIdx.x;")
-    w(f"if (unit >= {total}) return;")
-    coordinates(w, kept, "unit")
-    kept_pointers(w, kernel, kept)
-    lines(w, kernel, kernel.head, "k", kept[:0])
+    reduced = range(kernel.kept, kernel.rank)
+    row_of_thread(w, kernel)
     for k, r in enumerate(kernel.reductions):
         w(f"{dialect.tree_type(r)} total{k};")
     with w.block("for (idx r = 0; r < n; ++r)"):
@@ -109,6 +104,17 @@ def in_order(w: Writer, kernel: Kernel) -> None:
             value = tree_value(kernel, k, "r")
             w(f"total{k} = r == 0 ? {value} : R{k}::step(total{k}, {value});")
     tail(w, kernel, [f"total{k}" for k in range(len(kernel.reductions))])
+
+
+def row_of_thread(w: Writer, kernel: Kernel) -> None:
+    """The kept index of a thread that has one to itself: pointers, and what is computed once."""
+    kept = range(kernel.kept)
+    total = " * ".join(f"n{a}" for a in kept) or "1"
+    w(f"const idx unit = (idx)blockIdx.x * {THREADS} + threadIdx.x;")
+    w(f"if (unit >= {total}) return;")
+    coordinates(w, kept, "unit")
+    kept_pointers(w, kernel, kept)
+    lines(w, kernel, kernel.head, "k", range(0))
 
 
 def tree_value(kernel: Kernel, k: int, index: str) -> str:

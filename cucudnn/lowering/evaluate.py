@@ -57,17 +57,21 @@ def evaluate(nodes: Iterable[Node]) -> None:
         Whatever a step raises, with notes that name the lines where it was recorded. The graph is
         as it was, or further; the same evaluation can be tried again.
     """
-    roots: dict[str, list[Node]] = {}
-    for node in nodes:
-        base = base_of(node)
-        if base.data is None:
-            roots.setdefault(base.device, []).append(base)
-    for name, wanted in roots.items():
-        device = get(name)
+    for device, wanted in pending_by_device(nodes).items():
         with device.lock, device.use():
             with_room(
                 device, partial(_evaluate, device, wanted), partial(_evaluate_rest, device, wanted)
             )
+
+
+def pending_by_device(nodes: Iterable[Node]) -> dict[Device, list[Node]]:
+    """The nodes, for a view its operand, that are still to be computed."""
+    found: dict[str, list[Node]] = {}
+    for node in nodes:
+        base = base_of(node)
+        if base.data is None:
+            found.setdefault(base.device, []).append(base)
+    return {get(name): wanted for name, wanted in found.items()}
 
 
 def _evaluate_rest(device: Device, roots: list[Node]) -> None:

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from html import escape
 
 from ..graph import ops
-from ..graph.node import Node, base_of
+from ..graph.node import Node
 from ..graph.ops import Kind
 from . import evaluate as evaluation
 from . import kernel as kernels
 from . import library
-from .device import Device, get
+from .device import Device
 from .group import Group
 from .kernel import Bound
 from .partition import partition
@@ -147,21 +147,18 @@ def _bytes(n: int) -> str:
 
 def explain(nodes: Iterable[Node]) -> Explanation:
     """What evaluating the nodes would run, in order. Nothing is evaluated or compiled."""
-    roots: dict[str, list[Node]] = {}
-    for node in nodes:
-        base = base_of(node)
-        if base.data is None:
-            roots.setdefault(base.device, []).append(base)
+    roots = evaluation.pending_by_device(nodes)
     steps: list[KernelInfo | LibraryCall] = []
     operations = 0
-    for name, wanted in roots.items():
-        device = get(name)
+    for device, wanted in roots.items():
         with device.lock, device.use():
             decided, pending, asked = evaluation.settle(device, wanted, set())
             groups = partition(pending, asked, decided.in_place)
             operations += sum(n.op.kind is not Kind.VIEW for n in pending)
             steps += [_step(g, device) for g in groups if g.leader.op is not ops.empty]
-    return Explanation(tuple(steps), tuple(roots), operations, evaluation.statistics.flush_reason)
+    return Explanation(
+        tuple(steps), tuple(d.name for d in roots), operations, evaluation.statistics.flush_reason
+    )
 
 
 def _step(group: Group, device: Device) -> KernelInfo | LibraryCall:

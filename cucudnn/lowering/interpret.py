@@ -265,10 +265,9 @@ def _reduce(
         tail = _Lines(kernel, rows + (slice(0, 1),) * len(reduced), arguments, scalars, elementary)
         for i, result_ in enumerate(kernel.values):
             if result_.kind == "reduction":
-                r = kernel.reductions[result_.number]
                 whole = np.concatenate(parts[result_.number], axis=-1)
-                result = _cast(_pairwise(r, whole, elementary), r.result)
-                tail.values[i] = result.reshape(result.shape + (1,) * len(reduced))
+                r = kernel.reductions[result_.number]
+                tail.values[i] = _total(r, whole, elementary, len(reduced))
         tail.run(kernel.head + kernel.tail)
         _write_once(kernel, rows, tail, outputs)
 
@@ -304,10 +303,15 @@ def _resident(
                     given = np.broadcast_to(lines.values[r.operand], shape)
                     flat = given.reshape(*shape[: kernel.kept], n)
                     part = _chunks(r, flat, n, elementary)
-                    result = _cast(_pairwise(r, part, elementary), r.result)
-                    once.values[i] = result.reshape(result.shape + (1,) * len(reduced))
+                    once.values[i] = _total(r, part, elementary, len(reduced))
             once.run(stage.after)
         _write_once(kernel, rows, once, outputs)
+
+
+def _total(reduction: Reduction, parts: Array, elementary: Elementary, reduced: int) -> Array:
+    """A reduction's result, with its axes as of extent 1."""
+    result: Array = _cast(_pairwise(reduction, parts, elementary), reduction.result)
+    return result.reshape(result.shape + (1,) * reduced)
 
 
 def _write_once(

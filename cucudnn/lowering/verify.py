@@ -13,7 +13,7 @@ from ..graph import ops
 from ..graph.node import Node, base_of, pending_closure, store
 from ..graph.ops import Kind
 from .device import get
-from .evaluate import evaluate, where_recorded
+from .evaluate import evaluate, pending_by_device, where_recorded
 
 Array = np.ndarray[Any, Any]
 
@@ -62,13 +62,7 @@ def verify(nodes: Iterable[Node]) -> Difference | None:
     Difference or None
         None if all bits are the same, those of NaNs aside.
     """
-    roots: dict[str, list[Node]] = {}
-    for node in nodes:
-        base = base_of(node)
-        if base.data is None:
-            roots.setdefault(base.device, []).append(base)
-    for name, wanted in roots.items():
-        device = get(name)
+    for device, wanted in pending_by_device(nodes).items():
         with device.lock, device.use():
             found = _compare(wanted)
         if found is not None:
