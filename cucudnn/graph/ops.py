@@ -6,6 +6,7 @@ tests, its docs entry and its place in fusion follow from the row.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum, auto
@@ -232,6 +233,19 @@ tanh = _transcendental("tanh", "Hyperbolic tangent.")
 asinh = _transcendental("asinh", "Inverse hyperbolic sine.", ufunc="arcsinh")
 acosh = _transcendental("acosh", "Inverse hyperbolic cosine.", ufunc="arccosh")
 atanh = _transcendental("atanh", "Inverse hyperbolic tangent.", ufunc="arctanh")
+
+def _erf(x: Any) -> Any:
+    """Python's error function: NumPy has none."""
+    x = np.asarray(x)
+    (_, dtype) = np.cbrt.resolve_dtypes((x.dtype, None))
+    return np.asarray(np.frompyfunc(math.erf, 1, 1)(x.astype(np.float64))).astype(dtype)
+
+
+erf = elementwise(
+    "erf", 1, "real floating-point", "Error function: 2 / sqrt(pi) times the integral of exp(-t²).",
+    reference=_erf, result=partial(dtypes.resolve, np.cbrt), exact="integer or boolean",
+    work=TRANSCENDENTAL,
+)  # fmt: skip
 
 # comparison
 equal = elementwise("equal", 2, "any", "True where equal.")
