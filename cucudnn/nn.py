@@ -1,5 +1,8 @@
-"""Neural-network functions. Parameters follow their input's dtype and device."""
+"""Neural-network functions: arrays in, arrays out. Names and parameters are torch's.
 
+They follow x's dtype and device; parameters are brought there from the host. What is made of other
+operations is recorded, so it runs when values are read, and fuses.
+"""
+
+from .array.activation import *  # noqa: F403
 from .array.convolution import conv2d as conv2d
-
-__all__ = ["conv2d"]
