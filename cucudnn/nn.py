@@ -7,3 +7,5 @@ operations is recorded, so it runs when values are read, and fuses.
 from .array.activation import *  # noqa: F403
 from .array.convolution import conv2d as conv2d
 from .array.normalization import *  # noqa: F403
+from .array.pooling import *  # noqa: F403
+from .array.windows import *  # noqa: F403
