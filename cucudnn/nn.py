@@ -9,3 +9,5 @@ from .array.convolution import conv2d as conv2d
 from .array.normalization import *  # noqa: F403
 from .array.pooling import *  # noqa: F403
 from .array.windows import *  # noqa: F403
+from .array.layers import *  # noqa: F403
+from .array.attention import *  # noqa: F403
