@@ -11,3 +11,5 @@ from .array.pooling import *  # noqa: F403
 from .array.windows import *  # noqa: F403
 from .array.layers import *  # noqa: F403
 from .array.attention import *  # noqa: F403
+from .array.loss import *  # noqa: F403
+from .array.cross_entropy import *  # noqa: F403
