@@ -464,8 +464,17 @@ view = _add(Op("view", 1, Kind.VIEW, summary="The operand's memory through anoth
 # inputs: (old version, value); attrs: (offset, shape, strides) of what is written
 update = _add(Op("update", 2, Kind.UPDATE, summary="The operand with a region overwritten."))
 matmul = _add(Op("matmul", 2, Kind.LIBRARY, "numeric", reference=np.matmul, summary="Product."))
-# attrs: (stride, padding, dilation, groups)
-conv2d = _add(Op("conv2d", 2, Kind.LIBRARY, "floating-point", summary="2-D cross-correlation."))
+# attrs of the three: (stride, padding, dilation, groups), with two paddings for each axis. The
+# gradients' inputs are (y's, weight) and (x, y's).
+convolution = _add(
+    Op("convolution", 2, Kind.LIBRARY, "floating-point", summary="Cross-correlation.")
+)
+convolution_input = _add(
+    Op("convolution_input", 2, Kind.LIBRARY, "floating-point", summary="Its input's gradient.")
+)
+convolution_weight = _add(
+    Op("convolution_weight", 2, Kind.LIBRARY, "floating-point", summary="Its weight's gradient.")
+)
 det = _add(Op("det", 1, Kind.LIBRARY, "floating-point", summary="Determinant."))
 # attrs: (function, extents, axes, norm): "fftn", "ifftn", "rfftn" or "irfftn", and for each of the
 # axes how many points are transformed: of the output for "irfftn", else of the input.
