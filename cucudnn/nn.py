@@ -5,7 +5,8 @@ operations is recorded, so it runs when values are read, and fuses.
 """
 
 from .array.activation import *  # noqa: F403
-from .array.convolution import conv2d as conv2d
+from .array.convolution import *  # noqa: F403
+from .array.convolution_gradients import *  # noqa: F403
 from .array.normalization import *  # noqa: F403
 from .array.pooling import *  # noqa: F403
 from .array.windows import *  # noqa: F403
