@@ -25,7 +25,9 @@ def tensor(x):
     """A NumPy array as torch's, on the CPU; halves in float64."""
     if not isinstance(x, np.ndarray):
         return x
-    return torch.tensor(x.astype(np.float64) if x.dtype.itemsize == 2 and x.dtype.kind in "fV" else x)
+    return torch.tensor(
+        x.astype(np.float64) if x.dtype.itemsize == 2 and x.dtype.kind in "fV" else x
+    )
 
 
 def given(x):

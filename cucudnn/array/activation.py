@@ -110,7 +110,9 @@ def prelu(x: Any, weight: Any, /) -> ndarray:
         raise ValueError(f"prelu: weight must have at most one dimension, got shape {weight.shape}")
     channels = x.shape[1] if x.ndim > 1 else 1
     if weight.size not in (1, channels):
-        raise ValueError(f"prelu: {channels} channels need 1 or {channels} slopes, got {weight.size}")
+        raise ValueError(
+            f"prelu: {channels} channels need 1 or {channels} slopes, got {weight.size}"
+        )
     extents = (weight.size,) + (1,) * max(x.ndim - 2, 0) if x.ndim else ()
     return formula(lambda t, w: where(t > 0.0, t, w.reshaped(*extents) * t), x, weight)
 

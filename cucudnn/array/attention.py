@@ -104,8 +104,8 @@ def _grouped(query: ndarray, key: ndarray, value: ndarray) -> tuple[ndarray, nda
             f"{value.shape[-3]} of value"
         )
     shape = (*query.shape[:-3], few, heads // few, *query.shape[-2:])
-    spread = [reshaped(x, (*x.shape[:-2], 1, *x.shape[-2:])) for x in (key, value)]
-    return reshaped(query, shape), *spread
+    keys, values = (reshaped(x, (*x.shape[:-2], 1, *x.shape[-2:])) for x in (key, value))
+    return reshaped(query, shape), keys, values
 
 
 def _weights(scores: ndarray, mask: Any, is_causal: bool, heads: tuple[int, ...]) -> ndarray:

@@ -22,9 +22,7 @@ LETTERS = {1: "L", 2: "H, W", 3: "D, H, W"}
 # --- checks ---------------------------------------------------------------------------------------
 
 
-def padding_of(
-    name: str, value: Any, kernel: Extents, stride: Extents, dilation: Extents
-) -> Pads:
+def padding_of(name: str, value: Any, kernel: Extents, stride: Extents, dilation: Extents) -> Pads:
     """Before and behind each axis. 'same' puts the odd one behind, as torch."""
     if isinstance(value, str):
         if value == "valid":
@@ -40,15 +38,15 @@ def padding_of(
 
 def floating_images(name: str, x: Any, device: str | None, count: int, what: str = "x") -> ndarray:
     """x, of a real floating-point dtype and with the axes of images, or of one."""
-    x = as_array(x, device)
-    if x.dtype.kind not in "fV":
-        raise TypeError(f"{name}: expected a real floating-point dtype, got {x.dtype.name}")
-    if x.ndim not in (count + 1, count + 2):
+    array = as_array(x, device)
+    if array.dtype.kind not in "fV":
+        raise TypeError(f"{name}: expected a real floating-point dtype, got {array.dtype.name}")
+    if array.ndim not in (count + 1, count + 2):
         axes = LETTERS[count]
         raise ValueError(
-            f"{name}: {what} must be (N, C, {axes}) or (C, {axes}), got shape {x.shape}"
+            f"{name}: {what} must be (N, C, {axes}) or (C, {axes}), got shape {array.shape}"
         )
-    return x
+    return array
 
 
 def check_weight(name: str, shape: shapes.Shape, groups: int, count: int) -> None:
@@ -81,9 +79,7 @@ def places_of(
     return tuple(result)
 
 
-def node_of_call(
-    op: Op, a: Node, b: Node, shape: shapes.Shape, attrs: tuple[Any, ...]
-) -> Node:
+def node_of_call(op: Op, a: Node, b: Node, shape: shapes.Shape, attrs: tuple[Any, ...]) -> Node:
     """The library's node; zeros where it has nothing to sum."""
     if 0 in a.shape or 0 in b.shape:
         return apply.full(shape, 0, a.dtype, a.device)

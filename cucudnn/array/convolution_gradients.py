@@ -212,27 +212,21 @@ def conv_transpose1d(
     x: Any, weight: Any, bias: Any = None, stride: Size = 1, padding: Size = 0,
     output_padding: Size = 0, groups: int = 1, dilation: Size = 1,
 ) -> ndarray:  # noqa: D103 # fmt: skip
-    return _conv_transpose(
-        1, x, weight, bias, stride, padding, output_padding, groups, dilation
-    )
+    return _conv_transpose(1, x, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
 def conv_transpose2d(
     x: Any, weight: Any, bias: Any = None, stride: Size = 1, padding: Size = 0,
     output_padding: Size = 0, groups: int = 1, dilation: Size = 1,
 ) -> ndarray:  # noqa: D103 # fmt: skip
-    return _conv_transpose(
-        2, x, weight, bias, stride, padding, output_padding, groups, dilation
-    )
+    return _conv_transpose(2, x, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
 def conv_transpose3d(
     x: Any, weight: Any, bias: Any = None, stride: Size = 1, padding: Size = 0,
     output_padding: Size = 0, groups: int = 1, dilation: Size = 1,
 ) -> ndarray:  # noqa: D103 # fmt: skip
-    return _conv_transpose(
-        3, x, weight, bias, stride, padding, output_padding, groups, dilation
-    )
+    return _conv_transpose(3, x, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
 def conv1d_input(

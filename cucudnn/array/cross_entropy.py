@@ -66,11 +66,11 @@ class _Targets:
 def _class_weights(name: str, weight: Any, x: ndarray) -> ndarray | None:
     if weight is None:
         return None
-    weight = brought(name, weight, x, "weight")
+    array = brought(name, weight, x, "weight")
     count = x.shape[_class_axis(name, x)]
-    if weight.shape != (count,):
-        raise ValueError(f"{name}: weight must have shape ({count},), got {weight.shape}")
-    return weight
+    if array.shape != (count,):
+        raise ValueError(f"{name}: weight must have shape ({count},), got {array.shape}")
+    return array
 
 
 def _over(losses: Term, counts: Term, weights: Term | None, reduction: str) -> Term:

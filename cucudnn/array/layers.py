@@ -162,20 +162,20 @@ def dropout(x: Any, p: float = 0.5, training: bool = True, rng: Any = None) -> n
     ValueError
         If p is not within 0 … 1.
     """
-    x, share = real("dropout", x), float(p)
+    array, share = real("dropout", x), float(p)
     if not 0 <= share <= 1:
         raise ValueError(f"dropout: p must be within 0 … 1, got {p}")
     if not training or share == 0:
-        return x
+        return array
     generator = shared if rng is None else default_rng(rng)
-    wide = dtypes.computed(dtypes.floating_of(x.dtype))
-    kept = generator.random(x.shape, dtype=wide, device=x.device) >= share
+    wide = dtypes.computed(dtypes.floating_of(array.dtype))
+    kept = generator.random(array.shape, dtype=wide, device=array.device) >= share
     factor = 0.0 if share == 1 else 1 / (1 - share)
 
     def of(t: Term, k: Term) -> Term:
         return where(k, t * factor, 0.0)
 
-    return formula(of, x, kept)
+    return formula(of, array, kept)
 
 
 # --- pixels ---------------------------------------------------------------------------------------

@@ -154,7 +154,7 @@ def binary_cross_entropy_with_logits(
 
 
 def kl_div(x: Any, target: Any, reduction: str = "mean", log_target: bool = False) -> ndarray:
-    """target (log(target) - x): the divergence of Kullback and Leibler (1951), of log-probabilities.
+    """target (log(target) - x): the divergence of Kullback and Leibler (1951), of logarithms.
 
     Parameters
     ----------
@@ -176,10 +176,9 @@ def kl_div(x: Any, target: Any, reduction: str = "mean", log_target: bool = Fals
     y = brought("kl_div", target, x, "target")
 
     def of(a: Term, b: Term) -> Term:
-        if log_target:
-            loss = exp(b) * (b - a)
-        else:
-            loss = b * log(where(b.equals(0.0), 1.0, b)) - b * a  # 0 log 0 = 0
+        logs = b if log_target else log(where(b.equals(0.0), 1.0, b))  # 0 log 0 = 0
+        share = exp(b) if log_target else b
+        loss = share * (logs - a)
         if reduction == "batchmean":
             return reduced(loss, "sum") / float(loss.shape[0] if loss.shape else 1)
         return reduced(loss, reduction)

@@ -233,10 +233,10 @@ def group_norm(
 
 
 def _images(name: str, x: Any, *others: Any) -> ndarray:
-    x = real(name, x, place(x, *others))
-    if x.ndim < 2:
-        raise ValueError(f"{name}: expected x of shape (N, C, ...), got {x.shape}")
-    return x
+    array = real(name, x, place(x, *others))
+    if array.ndim < 2:
+        raise ValueError(f"{name}: expected x of shape (N, C, ...), got {array.shape}")
+    return array
 
 
 def _check_running(name: str, running: Sequence[Any], channels: int) -> None:
@@ -344,9 +344,7 @@ def batch_norm(
     """
     x = _images("batch_norm", x, running_mean, running_var, weight, bias)
     axes, running = (0, *range(2, x.ndim)), (running_mean, running_var)
-    return _by_channel(
-        "batch_norm", x, axes, running, (weight, bias), training, momentum, eps
-    )
+    return _by_channel("batch_norm", x, axes, running, (weight, bias), training, momentum, eps)
 
 
 def instance_norm(

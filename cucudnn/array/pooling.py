@@ -20,13 +20,15 @@ Size = int | Sequence[int]
 
 
 def _checked(name: str, x: Any, count: int) -> ndarray:
-    x = real(name, x)
-    if x.ndim not in (count + 1, count + 2):
+    array = real(name, x)
+    if array.ndim not in (count + 1, count + 2):
         axes = ", ".join(("L",) if count == 1 else ("D", "H", "W")[-count:])
-        raise ValueError(f"{name}: x must be (N, C, {axes}) or (C, {axes}), got shape {x.shape}")
-    if 0 in x.shape[-count:]:
-        raise ValueError(f"{name}: x of shape {x.shape} has nothing to pool")
-    return x
+        raise ValueError(
+            f"{name}: x must be (N, C, {axes}) or (C, {axes}), got shape {array.shape}"
+        )
+    if 0 in array.shape[-count:]:
+        raise ValueError(f"{name}: x of shape {array.shape} has nothing to pool")
+    return array
 
 
 class _Plan:

@@ -60,9 +60,7 @@ def _cropped(x: ndarray, pads: Pads) -> ndarray:
     if all(n >= 0 for pair in pads for n in pair):
         return x
     extents = x.shape[x.ndim - len(pads) :]
-    key = [
-        slice(max(-a, 0), n - max(-b, 0)) for n, (a, b) in zip(extents, pads, strict=True)
-    ]
+    key = [slice(max(-a, 0), n - max(-b, 0)) for n, (a, b) in zip(extents, pads, strict=True)]
     return x[(..., *key)]
 
 
@@ -147,10 +145,12 @@ def _places(mode: str, n: int, before: int, behind: int) -> np.ndarray[Any, Any]
         )
     at = np.arange(-before, n + behind)
     if mode == "circular":
-        return at % n
-    if mode == "replicate":
-        return at.clip(0, n - 1)
-    return (n - 1) - np.abs((n - 1) - np.abs(at))  # mirrored at 0, then at n - 1
+        at %= n
+    elif mode == "replicate":
+        at = at.clip(0, n - 1)
+    else:  # mirrored at 0, then at n - 1
+        at = (n - 1) - np.abs((n - 1) - np.abs(at))
+    return at
 
 
 def unfold(

@@ -234,6 +234,7 @@ asinh = _transcendental("asinh", "Inverse hyperbolic sine.", ufunc="arcsinh")
 acosh = _transcendental("acosh", "Inverse hyperbolic cosine.", ufunc="arccosh")
 atanh = _transcendental("atanh", "Inverse hyperbolic tangent.", ufunc="arctanh")
 
+
 def _erf(x: Any) -> Any:
     """Python's error function: NumPy has none."""
     x = np.asarray(x)

@@ -107,9 +107,7 @@ class Convolution:
             tops = range(0, places[0], count)
             yield slice(first, first + batch), [(t, min(count, places[0] - t)) for t in tops]
 
-    def _patches(
-        self, x: Array, kernel: Extents, places: Extents, rows: Rows, dtype: Any
-    ) -> Array:
+    def _patches(self, x: Array, kernel: Extents, places: Extents, rows: Rows, dtype: Any) -> Array:
         """View of the patches: image, channel, where in the kernel, where in y."""
         top, count = rows
         span = self.dilation[0] * (kernel[0] - 1) + 1
@@ -185,7 +183,7 @@ class Convolution:
             region[self._seen(tap, y.shape[3:])] += (y * taps[tap]).sum(axis=2)
 
     def _taps(self, weight: Array) -> dict[Extents, Array]:
-        """By the place in the kernel: the numbers of all filters, (groups, filters of one, 1, …)."""
+        """By place in the kernel, the numbers of all filters: (groups, filters of one, 1, …)."""
         kernel = weight.shape[2:]
         shape = (self.groups, weight.shape[0] // self.groups, *(1,) * len(kernel))
         return {

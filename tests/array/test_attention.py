@@ -70,7 +70,10 @@ def test_a_query_that_sees_nothing(device):
     got = attention(q, k, v, mask)
     assert float(xp.abs(got[:, :, 2]).max()) == 0
     close(got, reference(*(torch.tensor(xp.asnumpy(x)) for x in (q, k, v)), torch.tensor(mask)))
-    assert xp.asnumpy(attention(q, k[:, :, :0], v[:, :, :0])).tolist() == np.zeros((2, 4, 5, 3)).tolist()
+    assert (
+        xp.asnumpy(attention(q, k[:, :, :0], v[:, :, :0])).tolist()
+        == np.zeros((2, 4, 5, 3)).tolist()
+    )
 
 
 def test_large_scores_do_not_overflow(device):
@@ -94,7 +97,10 @@ def test_errors(device):
         (lambda: attention(q[..., :3], k, v), "expected query"),
         (lambda: attention(q, k, v[:, :, :3]), "expected query"),
         (lambda: attention(q[0, 0, 0], k, v), "at least 2 axes"),
-        (lambda: attention(q, k, v, xp.ones((5, 6))), r"attn_mask must broadcast to \(2, 4, 5, 7\)"),
+        (
+            lambda: attention(q, k, v, xp.ones((5, 6))),
+            r"attn_mask must broadcast to \(2, 4, 5, 7\)",
+        ),
         (lambda: attention(q, k, v, np.ones((5, 7)), is_causal=True), "got both"),
         (lambda: attention(q, k[:, :3], v[:, :3], enable_gqa=True), "4 heads of query"),
         (lambda: attention(q, k, v, dropout_p=2), "p must be within"),

@@ -70,13 +70,19 @@ def test_gradients(device, count, case):
     x, w, _ = operands(count, channels, filters, options.get("groups", 1))
     y = getattr(F, of("conv", count))(tensor(x), tensor(w), **options).numpy()
     y = normal(*y.shape)
-    ours, theirs = getattr(nn, of("conv", count, "_input")), getattr(torch.nn.grad, of("conv", count, "_input"))
+    ours, theirs = (
+        getattr(nn, of("conv", count, "_input")),
+        getattr(torch.nn.grad, of("conv", count, "_input")),
+    )
     got = ours(x.shape, xp.asarray(w), xp.asarray(y), **options)
     assert pending(got)
     close(got, theirs(x.shape, tensor(w), tensor(y), **options))
     close(ours(x.shape[1:], xp.asarray(w), xp.asarray(y[0]), **options),
           theirs(x[:1].shape, tensor(w), tensor(y[:1]), **options)[0])  # fmt: skip
-    ours, theirs = getattr(nn, of("conv", count, "_weight")), getattr(torch.nn.grad, of("conv", count, "_weight"))
+    ours, theirs = (
+        getattr(nn, of("conv", count, "_weight")),
+        getattr(torch.nn.grad, of("conv", count, "_weight")),
+    )
     got = ours(xp.asarray(x), w.shape, xp.asarray(y), **options)
     assert pending(got)
     close(got, theirs(tensor(x), w.shape, tensor(y), **options))
@@ -140,7 +146,9 @@ def test_in_pieces(device, groups):
 def test_the_transpose_is_the_adjoint(kernel, stride, padding, dilation, groups):
     """<conv(x), y> = <x, conv_input(y)> = <w, conv_weight(x, y)>."""
     options = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
-    x, w = (xp.asarray(normal(*s), device="cpu") for s in ((2, 4, 7, 6), (6, 4 // groups, kernel, 2)))
+    x, w = (
+        xp.asarray(normal(*s), device="cpu") for s in ((2, 4, 7, 6), (6, 4 // groups, kernel, 2))
+    )
     out = nn.conv2d(x, w, **options)
     y = xp.asarray(normal(*out.shape), device="cpu")
     one = float((out * y).sum())

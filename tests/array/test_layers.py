@@ -109,7 +109,10 @@ def test_pixels_on_the_device(device):
 def test_errors(device):
     for call, message in (
         (lambda: nn.linear(xp.ones((2, 3)), xp.ones((4, 2))), "linear: expected x"),
-        (lambda: nn.linear(xp.ones((2, 3)), xp.ones((4, 3)), xp.ones(3)), r"bias must have shape \(4"),
+        (
+            lambda: nn.linear(xp.ones((2, 3)), xp.ones((4, 3)), xp.ones(3)),
+            r"bias must have shape \(4",
+        ),
     ):
         with pytest.raises(ValueError, match=message):
             call()

@@ -159,7 +159,9 @@ def test_similarity(device, dtype):
     x, y = normal(4, 6, 5, dtype=dtype), normal(4, 6, 5, dtype=dtype)
     ours, theirs = [xp.asarray(v) for v in (x, y)], [tensor(v) for v in (x, y)]
     for axis in (0, 1, -1):
-        close(nn.cosine_similarity(*ours, axis=axis), F.cosine_similarity(*theirs, dim=axis), dtype, 4)
+        close(
+            nn.cosine_similarity(*ours, axis=axis), F.cosine_similarity(*theirs, dim=axis), dtype, 4
+        )
     for p in (1, 2, 3, 0, np.inf, 1.5):
         close(nn.normalize(ours[0], p, 2), F.normalize(theirs[0], p, 2), dtype, 4)
         close(nn.pairwise_distance(*ours, p), F.pairwise_distance(*theirs, p), dtype, 4)

@@ -14,8 +14,9 @@ nn = xp.nn
 
 @pytest.mark.parametrize("mode", ["reflect", "replicate", "circular", "constant"])
 @pytest.mark.parametrize(
-    ("shape", "pad"), [((2, 3, 5), (2, 3)), ((2, 3, 5, 6), (1, 2, 3, 0)), ((1, 2, 4, 5, 6), (1,) * 6)]
-)  # fmt: skip
+    ("shape", "pad"),
+    [((2, 3, 5), (2, 3)), ((2, 3, 5, 6), (1, 2, 3, 0)), ((1, 2, 4, 5, 6), (1,) * 6)],
+)
 def test_pad_as_torch(device, shape, pad, mode):
     x = normal(*shape)
     got = agree(nn.pad, F.pad, x, pad, mode=mode)
