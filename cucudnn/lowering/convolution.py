@@ -62,7 +62,8 @@ class Convolution:
                 columns = xp.matmul(flat, part.reshape(n, self.groups, each, -1))
                 columns = columns.reshape(n, out.shape[1], taps, count, *places[1:])
                 for i, tap in enumerate(product(*map(range, kernel))):
-                    region[self._seen(tap, (count, *places[1:]))] += columns[:, :, i]
+                    seen = region[self._seen(tap, (count, *places[1:]))]
+                    seen += columns[:, :, i]
             inner = tuple(slice(a, a + n) for n, (a, _) in zip(extents, self.padding, strict=True))
             out[batch] = whole[(slice(None), slice(None), *inner)].astype(out.dtype, copy=False)
 
@@ -180,7 +181,8 @@ class Convolution:
         """Add to padded images what y gives through filters of one channel."""
         taps = self._taps(weight)
         for tap in product(*map(range, weight.shape[2:])):
-            region[self._seen(tap, y.shape[3:])] += (y * taps[tap]).sum(axis=2)
+            seen = region[self._seen(tap, y.shape[3:])]
+            seen += (y * taps[tap]).sum(axis=2)
 
     def _taps(self, weight: Array) -> dict[Extents, Array]:
         """By place in the kernel, the numbers of all filters: (groups, filters of one, 1, …)."""
