@@ -78,11 +78,7 @@ from .array.normalization import (
     group_norm,
     instance_norm,
     layer_norm,
-    log_softmax,
-    logsumexp,
     rms_norm,
-    softmax,
-    softmin,
 )
 from .array.pooling import (
     adaptive_avg_pool1d,
@@ -100,6 +96,12 @@ from .array.pooling import (
 )
 from .array.resampling import (
     interpolate,
+)
+from .array.softmax import (
+    log_softmax,
+    logsumexp,
+    softmax,
+    softmin,
 )
 from .array.windows import (
     pad,

@@ -12,7 +12,19 @@ from typing import Any
 
 from ..graph import ops, shapes
 from . import apply
-from .formula import Term, brought, combined, exp, expm1, formula, log1p, place, real, where
+from .formula import (
+    Term,
+    brought,
+    combined,
+    document,
+    exp,
+    expm1,
+    formula,
+    log1p,
+    place,
+    real,
+    where,
+)
 from .ndarray import ndarray, record
 
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772, 1.0507009873554805
@@ -63,6 +75,12 @@ def relu6(x: Any, /) -> ndarray:
 def hardtanh(x: Any, /, min_val: float = -1.0, max_val: float = 1.0) -> ndarray:
     """x clamped to an interval.
 
+    Parameters
+    ----------
+    x : array_like
+    min_val, max_val : float
+        The interval's ends.
+
     Raises
     ------
     ValueError
@@ -85,7 +103,13 @@ def hardswish(x: Any, /) -> ndarray:
 
 
 def leaky_relu(x: Any, /, negative_slope: float = 0.01) -> ndarray:
-    """x above 0, `negative_slope` times x below."""
+    """x above 0, `negative_slope` times x below (Maas et al., 2013).
+
+    Parameters
+    ----------
+    x : array_like
+    negative_slope : float
+    """
     slope = float(negative_slope)
     return formula(lambda t: where(t > 0.0, t, slope * t), real("leaky_relu", x))
 
@@ -151,7 +175,13 @@ def tanhshrink(x: Any, /) -> ndarray:
 
 
 def softplus(x: Any, /, beta: float = 1.0, threshold: float = 20.0) -> ndarray:
-    """log(1 + exp(beta x)) / beta; x itself where beta x is above the threshold."""
+    """log(1 + exp(beta x)) / beta; x itself where beta x is above the threshold.
+
+    Parameters
+    ----------
+    x : array_like
+    beta, threshold : float
+    """
     b, limit = float(beta), float(threshold)
 
     def of(t: Term) -> Term:
@@ -167,7 +197,13 @@ def mish(x: Any, /) -> ndarray:
 
 
 def elu(x: Any, /, alpha: float = 1.0) -> ndarray:
-    """x above 0, alpha (exp(x) - 1) below (Clevert et al., 2015)."""
+    """x above 0, alpha (exp(x) - 1) below (Clevert et al., 2015).
+
+    Parameters
+    ----------
+    x : array_like
+    alpha : float
+    """
     a = float(alpha)
     return formula(lambda t: _exponential_below(t, 1.0, 1.0, a), real("elu", x))
 
@@ -180,6 +216,11 @@ def selu(x: Any, /) -> ndarray:
 
 def celu(x: Any, /, alpha: float = 1.0) -> ndarray:
     """x above 0, alpha (exp(x / alpha) - 1) below (Barron, 2017).
+
+    Parameters
+    ----------
+    x : array_like
+    alpha : float
 
     Raises
     ------
@@ -221,6 +262,11 @@ def gelu(x: Any, /, approximate: str = "none") -> ndarray:
 def glu(x: Any, /, axis: int = -1) -> ndarray:
     """The first half along an axis times the sigmoid of the second (Dauphin et al., 2016).
 
+    Parameters
+    ----------
+    x : array_like
+    axis : int
+
     Raises
     ------
     ValueError
@@ -237,6 +283,26 @@ def glu(x: Any, /, axis: int = -1) -> ndarray:
     halves = x[(*before, slice(n))], x[(*before, slice(n, None))]
     return formula(lambda a, b: a * sigmoid_of(b), *halves)
 
+
+document(
+    """\
+    Parameters
+    ----------
+    x : array_like
+        Of a real dtype.
+
+    Returns
+    -------
+    ndarray of x's shape
+
+    Raises
+    ------
+    TypeError
+        If x is complex.
+    """,
+    relu, relu6, hardsigmoid, hardswish, sigmoid, log_sigmoid, silu, tanh, softsign, tanhshrink,
+    mish, selu,
+)  # fmt: skip
 
 swish = silu
 logsigmoid = log_sigmoid

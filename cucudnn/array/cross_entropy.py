@@ -12,7 +12,7 @@ from .formula import Term, brought, exp, formula, log, place, real, where
 from .layers import class_indices
 from .loss import check_reduction, reduced
 from .ndarray import as_array, converted, ndarray, record, reshaped
-from .normalization import log_softmax_of
+from .softmax import log_softmax_of
 from .taking import take, take_along_axis
 
 

@@ -152,6 +152,12 @@ def sqrt(x: Term) -> Term:
     return combined(ops.sqrt, x)
 
 
+def document(text: str, *functions: Callable[..., Any]) -> None:
+    """Add sections that functions share to their docstrings."""
+    for function in functions:
+        function.__doc__ = f"{(function.__doc__ or '').rstrip()}\n\n{text}"
+
+
 # --- operands -------------------------------------------------------------------------------------
 
 
@@ -225,6 +231,6 @@ def formula(function: Callable[..., Term], x: ndarray, *others: ndarray) -> ndar
 
 
 __all__ = [
-    "Term", "brought", "combined", "exp", "expm1", "formula", "log", "log1p", "place", "real",
-    "sqrt", "where",
+    "Term", "brought", "combined", "document", "exp", "expm1", "formula", "log", "log1p", "place",
+    "real", "sqrt", "where",
 ]  # fmt: skip

@@ -184,6 +184,12 @@ def dropout(x: Any, p: float = 0.5, training: bool = True, rng: Any = None) -> n
 def pixel_shuffle(x: Any, upscale_factor: int) -> ndarray:
     """(..., C r², H, W) to (..., C, H r, W r): channels become pixels (Shi et al., 2016).
 
+    Parameters
+    ----------
+    x : array_like
+    upscale_factor : int
+        r.
+
     Raises
     ------
     ValueError
@@ -201,6 +207,12 @@ def pixel_shuffle(x: Any, upscale_factor: int) -> ndarray:
 
 def pixel_unshuffle(x: Any, downscale_factor: int) -> ndarray:
     """(..., C, H r, W r) to (..., C r², H, W): pixels become channels.
+
+    Parameters
+    ----------
+    x : array_like
+    downscale_factor : int
+        r.
 
     Raises
     ------

@@ -12,7 +12,7 @@ from typing import Any
 from ..graph import ops
 from ..graph.shapes import broadcast
 from . import apply
-from .formula import Term, brought, combined, exp, formula, log, log1p, place, real, where
+from .formula import Term, brought, combined, document, exp, formula, log, log1p, place, real, where
 from .ndarray import as_array, ndarray
 
 Weights = Any
@@ -74,10 +74,7 @@ def l1_loss(x: Any, target: Any, reduction: str = "mean", weight: Weights = None
 def smooth_l1_loss(x: Any, target: Any, reduction: str = "mean", beta: float = 1.0) -> ndarray:
     """d² / (2 beta) for a difference d of less than beta, else |d| - beta / 2 (Girshick, 2015).
 
-    Raises
-    ------
-    ValueError
-        If beta is negative.
+    A negative beta is a ValueError.
     """
     b = float(beta)
     if b < 0:
@@ -97,10 +94,7 @@ def huber_loss(
 ) -> ndarray:
     """d² / 2 for a difference d of up to delta, else delta (|d| - delta / 2) (Huber, 1964).
 
-    Raises
-    ------
-    ValueError
-        If delta is not positive.
+    A delta that is not positive is a ValueError.
     """
     limit = float(delta)
     if not limit > 0:
@@ -151,6 +145,35 @@ def binary_cross_entropy_with_logits(
 
     name = "binary_cross_entropy_with_logits"
     return _compared(name, of, x, target, reduction, weight, pos_weight)
+
+
+document(
+    """\
+    Parameters
+    ----------
+    x, target : array_like
+        They broadcast. The result has x's dtype and device.
+    reduction : {'mean', 'sum', 'none'}
+    beta, delta : float
+        Where the function has it.
+    weight, pos_weight : array_like, optional
+        Where the function has it: factors that broadcast with x.
+
+    Returns
+    -------
+    ndarray
+        0-d, or of the broadcast shape if the reduction is 'none'.
+
+    Raises
+    ------
+    TypeError
+        If an operand is complex.
+    ValueError
+        If the reduction is unknown, or shapes do not broadcast.
+    """,
+    mse_loss, l1_loss, smooth_l1_loss, huber_loss, binary_cross_entropy,
+    binary_cross_entropy_with_logits,
+)  # fmt: skip
 
 
 def kl_div(x: Any, target: Any, reduction: str = "mean", log_target: bool = False) -> ndarray:
@@ -217,7 +240,25 @@ def _axis(name: str, axis: int, *shapes: tuple[int, ...]) -> int:
 
 
 def cosine_similarity(x1: Any, x2: Any, axis: int = 1, eps: float = 1e-8) -> ndarray:
-    """The product of vectors along an axis over their norms, which are `eps` at least."""
+    """The product of vectors along an axis over their norms, which are `eps` at least.
+
+    Parameters
+    ----------
+    x1, x2 : array_like
+        They broadcast. The result has x1's dtype and device.
+    axis : int
+    eps : float
+
+    Returns
+    -------
+    ndarray
+        Of the broadcast shape without the axis.
+
+    Raises
+    ------
+    ValueError
+        If the axis is out of range, or shapes do not broadcast.
+    """
     name, e = "cosine_similarity", float(eps)
     x1, x2 = _two(name, x1, x2)
     along = _axis(name, axis, x1.shape, x2.shape)
@@ -234,7 +275,20 @@ def cosine_similarity(x1: Any, x2: Any, axis: int = 1, eps: float = 1e-8) -> nda
 def pairwise_distance(
     x1: Any, x2: Any, p: float = 2.0, eps: float = 1e-6, keepdims: bool = False
 ) -> ndarray:
-    """The p-norm of x1 - x2 + eps along the last axis."""
+    """The p-norm of x1 - x2 + eps along the last axis.
+
+    Parameters
+    ----------
+    x1, x2 : array_like
+        They broadcast. The result has x1's dtype and device.
+    p, eps : float
+    keepdims : bool
+
+    Returns
+    -------
+    ndarray
+        Of the broadcast shape without the last axis, or with extent 1 there.
+    """
     x1, x2 = _two("pairwise_distance", x1, x2)
     along = _axis("pairwise_distance", -1, x1.shape, x2.shape)
     e, power = float(eps), float(p)
@@ -242,7 +296,24 @@ def pairwise_distance(
 
 
 def normalize(x: Any, p: float = 2.0, axis: int = 1, eps: float = 1e-12) -> ndarray:
-    """x over its p-norm along an axis, which is `eps` at least."""
+    """x over its p-norm along an axis, which is `eps` at least.
+
+    Parameters
+    ----------
+    x : array_like
+    p : float
+    axis : int
+    eps : float
+
+    Returns
+    -------
+    ndarray of x's shape and dtype
+
+    Raises
+    ------
+    ValueError
+        If the axis is out of range.
+    """
     x = real("normalize", x)
     along, e, power = _axis("normalize", axis, x.shape), float(eps), float(p)
     return formula(lambda t: t / norm_of(t, power, (along,)).above(e), x)

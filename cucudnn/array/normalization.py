@@ -1,6 +1,6 @@
-"""Softmax and normalisation: formulas over axes.
+"""Normalisation: formulas over axes.
 
-Names and parameters are torch.nn.functional's (`axis` is its `dim`). All follow x's dtype and
+Names and parameters are torch.nn.functional's. All follow x's dtype and
 device; halves are computed in float32 and rounded once.
 """
 
@@ -10,68 +10,12 @@ import operator
 from collections.abc import Sequence
 from typing import Any, SupportsIndex
 
-from ..graph import dtypes, ops, shapes
+from ..graph import dtypes, shapes
 from .creation import asarray
-from .formula import Term, brought, exp, formula, log, place, real, sqrt, where
+from .formula import Term, brought, formula, place, real, sqrt
 from .ndarray import converted, ndarray
 
 Axes = tuple[int, ...]
-
-
-# --- softmax --------------------------------------------------------------------------------------
-
-
-def softmax_of(x: Term, axes: Axes) -> Term:
-    """exp(x - max) over its sum."""
-    powers = exp(x - x.reduced(ops.max_, axes))
-    return powers / powers.sum(axes)
-
-
-def log_softmax_of(x: Term, axes: Axes) -> Term:
-    """(x - max) - log(sum(exp(x - max)))."""
-    shifted = x - x.reduced(ops.max_, axes)
-    return shifted - log(exp(shifted).sum(axes))
-
-
-def _rows(name: str, x: Any, axis: Any) -> tuple[ndarray, Axes]:
-    x = real(name, x)
-    return x, shapes.normal_axes(axis, x.ndim)
-
-
-def softmax(x: Any, /, axis: int = -1) -> ndarray:
-    """exp(x) over its sum along an axis, or along several; without overflow."""
-    x, axes = _rows("softmax", x, axis)
-    return formula(lambda t: softmax_of(t, axes) if x.size else t, x)
-
-
-def softmin(x: Any, /, axis: int = -1) -> ndarray:
-    """exp(-x) over its sum along an axis, or along several; without overflow."""
-    x, axes = _rows("softmin", x, axis)
-    return formula(lambda t: softmax_of(-t, axes) if x.size else t, x)
-
-
-def log_softmax(x: Any, /, axis: int = -1) -> ndarray:
-    """x - log(sum(exp(x))) along an axis, or along several; without overflow."""
-    x, axes = _rows("log_softmax", x, axis)
-    return formula(lambda t: log_softmax_of(t, axes) if x.size else t, x)
-
-
-def logsumexp(x: Any, /, axis: int | Axes | None = -1, keepdims: bool = False) -> ndarray:
-    """log(sum(exp(x))) along axes, without overflow; all of them if `axis` is None.
-
-    The largest element is taken out where it is finite, so that equal infinities give themselves.
-    """
-    x, axes = _rows("logsumexp", x, axis)
-
-    def of(t: Term) -> Term:
-        if 0 in (t.shape[a] for a in axes):
-            return log(exp(t).sum(axes, keepdims))
-        largest = t.reduced(ops.max_, axes)
-        shift = where(abs(largest) < float("inf"), largest, 0.0)
-        kept = shift if keepdims else shift.reshaped(*shapes.reduced(t.shape, axes, False))
-        return log(exp(t - shift).sum(axes, keepdims)) + kept
-
-    return formula(of, x)
 
 
 # --- normalisation --------------------------------------------------------------------------------
@@ -359,9 +303,21 @@ def instance_norm(
 ) -> ndarray:
     """`batch_norm` for each image alone: mean and variance are over the axes behind (N, C).
 
-    Ulyanov, Vedaldi and Lempitsky, Instance normalization, 2016. The parameters are those of
-    `batch_norm`; `use_input_stats` is its `training`, and the running statistics are moved toward
-    the means over the images.
+    Ulyanov, Vedaldi and Lempitsky, Instance normalization, 2016.
+
+    Parameters
+    ----------
+    x : array_like, (N, C, L, ...)
+    running_mean, running_var : array, (C,), optional
+        With `use_input_stats` they are moved toward the means over the images of x's statistics.
+    weight, bias : array_like, (C,), optional
+    use_input_stats : bool
+        Whether x's own statistics are used, as by `training` of `batch_norm`.
+    momentum, eps : float
+
+    Returns
+    -------
+    ndarray of x's shape
 
     Raises
     ------
@@ -377,7 +333,4 @@ def instance_norm(
     )
 
 
-__all__ = [
-    "batch_norm", "group_norm", "instance_norm", "layer_norm", "log_softmax", "logsumexp",
-    "rms_norm", "softmax", "softmin",
-]  # fmt: skip
+__all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "rms_norm"]
