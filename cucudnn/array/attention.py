@@ -9,7 +9,7 @@ from ..graph import dtypes, ops
 from ..graph.node import Node
 from ..graph.shapes import broadcast
 from . import apply
-from .formula import Term, brought, combined, exp, formula, place, real, where
+from .formula import Term, beside, brought, combined, exp, formula, place, real, where
 from .layers import dropout
 from .linear_algebra import matmul
 from .ndarray import as_array, converted, ndarray, reshaped
@@ -114,9 +114,7 @@ def _weights(scores: ndarray, mask: Any, is_causal: bool, heads: tuple[int, ...]
         return scores
     operands = [scores]
     if mask is not None:
-        array = as_array(mask, scores.device.name)
-        if array.device != scores.device:
-            array = array.to_device(scores.device)
+        array = beside(NAME, as_array(mask, scores.device.name), scores, "attn_mask")
         grouped = scores.ndim > len(heads) + 2
         expected = (*heads, *scores.shape[-2:]) if grouped else scores.shape
         try:

@@ -8,7 +8,7 @@ from typing import Any
 from ..graph import dtypes, ops
 from ..graph.node import Node
 from . import apply
-from .formula import Term, brought, exp, formula, log, place, real, where
+from .formula import Term, beside, brought, exp, formula, log, place, real, where
 from .layers import class_indices
 from .loss import check_reduction, reduced
 from .ndarray import as_array, converted, ndarray, record, reshaped
@@ -36,9 +36,7 @@ class _Targets:
             raise ValueError(f"{name}: target must have shape {expected}, got {target.shape}")
         if target.dtype.kind not in "iu":
             raise TypeError(f"{name}: expected integer classes, got {target.dtype.name}")
-        target = converted(target, dtypes.int64, copy=False)
-        if target.device != x.device:
-            target = target.to_device(x.device)
+        target = converted(beside(name, target, x, "target"), dtypes.int64, copy=False)
         ignored = operator.index(ignore_index)
 
         def counted(n: Node) -> Node:

@@ -175,6 +175,21 @@ def real(name: str, x: Any, device: str | None = None) -> ndarray:
     return array
 
 
+def beside(name: str, array: ndarray, x: ndarray, what: str) -> ndarray:
+    """An array on x's device; from the host it is brought there.
+
+    Raises
+    ------
+    DeviceError
+        If it is on another GPU, or on a GPU and x is not.
+    """
+    if array.device == x.device:
+        return array
+    if array.device.kind != "cpu":
+        raise DeviceError(f"{name}: x is on {x.device} but {what} on {array.device}")
+    return array.to_device(x.device)
+
+
 def brought(name: str, value: Any, x: ndarray, what: str) -> ndarray:
     """A parameter on x's device and in x's floating-point dtype; from the host it is brought there.
 
@@ -183,16 +198,12 @@ def brought(name: str, value: Any, x: ndarray, what: str) -> ndarray:
     TypeError
         If it is complex.
     DeviceError
-        If it is on another GPU.
+        If it is on another GPU, or on a GPU and x is not.
     """
     array = as_array(value, x.device.name)
     if array.dtype.kind == "c":
         raise TypeError(f"{name}: {what} must be real, got {array.dtype.name}")
-    if array.device != x.device:
-        if array.device.kind != "cpu":
-            raise DeviceError(f"{name}: x is on {x.device} but {what} on {array.device}")
-        array = array.to_device(x.device)
-    return converted(array, dtypes.floating_of(x.dtype), copy=False)
+    return converted(beside(name, array, x, what), dtypes.floating_of(x.dtype), copy=False)
 
 
 def place(*operands: Any) -> str | None:
@@ -231,6 +242,6 @@ def formula(function: Callable[..., Term], x: ndarray, *others: ndarray) -> ndar
 
 
 __all__ = [
-    "Term", "brought", "combined", "document", "exp", "expm1", "formula", "log", "log1p", "place",
-    "real", "sqrt", "where",
+    "Term", "beside", "brought", "combined", "document", "exp", "expm1", "formula", "log", "log1p",
+    "place", "real", "sqrt", "where",
 ]  # fmt: skip

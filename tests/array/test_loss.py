@@ -6,6 +6,7 @@ from hypothesis import given as examples
 from hypothesis import strategies as st
 
 import cucudnn as xp
+from cucudnn.errors import DeviceError
 from tests.nn_support import DTYPES, F, agree, close, normal, tensor, torch
 from tests.support import pending
 
@@ -187,6 +188,23 @@ def test_follow_the_first_operand(device):
     got = nn.mse_loss(x, torch.zeros(2, 3, dtype=torch.float64))
     assert (got.dtype, got.device, float(got)) == (np.float32, device, 1.0)
     assert nn.l1_loss([1, 2], [2, 4]).tolist() == 1.5
+
+
+def test_what_is_on_a_gpu_does_not_come_to_the_host(device):
+    x = xp.ones((2, 3), device="cpu")
+    calls = [
+        lambda: nn.mse_loss(x, xp.ones((2, 3))),
+        lambda: nn.cross_entropy(x, xp.zeros(2, dtype=xp.int64)),
+        lambda: nn.linear(x, xp.ones((4, 3))),
+        lambda: nn.layer_norm(x, 3, xp.ones(3)),
+        lambda: nn.scaled_dot_product_attention(x, x, x, xp.ones((2, 2))),
+    ]
+    for call in calls:
+        if device == "cpu":
+            assert call().device == "cpu"
+        else:
+            with pytest.raises(DeviceError, match="on cpu"):
+                call()
 
 
 def test_one_kernel(device):
