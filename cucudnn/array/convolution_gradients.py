@@ -271,16 +271,18 @@ def conv3d_weight(
     return _weight(3, input, weight_size, grad_output, stride, padding, dilation, groups)
 
 
-for _count, _axes in LETTERS.items():
-    _kernel = ", ".join(f"K{a}" for a in _axes.split(", "))
-    _ints = {1: "int", 2: "int or two int", 3: "int or three int"}[_count]
-    for _name, _text in (
-        (f"conv_transpose{_count}d", _TRANSPOSE),
-        (f"conv{_count}d_input", _INPUT),
-        (f"conv{_count}d_weight", _WEIGHT),
-    ):
-        globals()[_name].__doc__ = _text.format(
-            count=_count, axes=_axes, kernel=_kernel, ints=_ints
+for _text, _functions in (
+    (_TRANSPOSE, (conv_transpose1d, conv_transpose2d, conv_transpose3d)),
+    (_INPUT, (conv1d_input, conv2d_input, conv3d_input)),
+    (_WEIGHT, (conv1d_weight, conv2d_weight, conv3d_weight)),
+):
+    for _count, _function in enumerate(_functions, 1):
+        _axes = LETTERS[_count]
+        _function.__doc__ = _text.format(
+            count=_count,
+            axes=_axes,
+            kernel=", ".join(f"K{a}" for a in _axes.split(", ")),
+            ints=("int", "int or two int", "int or three int")[_count - 1],
         )
 
 __all__ = [

@@ -15,8 +15,6 @@ from . import apply
 from .formula import Term, brought, combined, document, exp, formula, log, log1p, place, real, where
 from .ndarray import as_array, ndarray
 
-Weights = Any
-
 
 def reduced(t: Term, reduction: str) -> Term:
     """The mean or the sum of all elements, or the elements."""
@@ -61,12 +59,12 @@ def _compared(
 # --- distances ------------------------------------------------------------------------------------
 
 
-def mse_loss(x: Any, target: Any, reduction: str = "mean", weight: Weights = None) -> ndarray:
+def mse_loss(x: Any, target: Any, reduction: str = "mean", weight: Any = None) -> ndarray:
     """(x - target)², times a weight."""
     return _compared("mse_loss", lambda a, b: (a - b).square(), x, target, reduction, weight)
 
 
-def l1_loss(x: Any, target: Any, reduction: str = "mean", weight: Weights = None) -> ndarray:
+def l1_loss(x: Any, target: Any, reduction: str = "mean", weight: Any = None) -> ndarray:
     """|x - target|, times a weight."""
     return _compared("l1_loss", lambda a, b: abs(a - b), x, target, reduction, weight)
 
@@ -90,7 +88,7 @@ def smooth_l1_loss(x: Any, target: Any, reduction: str = "mean", beta: float = 1
 
 
 def huber_loss(
-    x: Any, target: Any, reduction: str = "mean", delta: float = 1.0, weight: Weights = None
+    x: Any, target: Any, reduction: str = "mean", delta: float = 1.0, weight: Any = None
 ) -> ndarray:
     """d² / 2 for a difference d of up to delta, else delta (|d| - delta / 2) (Huber, 1964).
 
@@ -111,7 +109,7 @@ def huber_loss(
 
 
 def binary_cross_entropy(
-    x: Any, target: Any, weight: Weights = None, reduction: str = "mean"
+    x: Any, target: Any, weight: Any = None, reduction: str = "mean"
 ) -> ndarray:
     """-(target log(x) + (1 - target) log(1 - x)), times a weight. Logarithms are -100 at least.
 
@@ -128,7 +126,7 @@ def binary_cross_entropy(
 def binary_cross_entropy_with_logits(
     x: Any,
     target: Any,
-    weight: Weights = None,
+    weight: Any = None,
     reduction: str = "mean",
     pos_weight: Any = None,
 ) -> ndarray:

@@ -281,6 +281,10 @@ x : array_like, {shape}
 output_size : int or {count} int
     None for an axis leaves it as it is.
 
+Returns
+-------
+ndarray of x's dtype; means of integers are float64
+
 Raises
 ------
 ValueError
@@ -312,15 +316,20 @@ def adaptive_avg_pool3d(x: Any, output_size: Any) -> ndarray:  # noqa: D103
     return _adaptive("adaptive_avg_pool3d", 3, x, output_size, average=True)
 
 
-_KINDS: dict[str, tuple[str, str]] = {
-    "max_pool": (_MAX, ""),
-    "avg_pool": (_AVERAGE, ""),
-    "adaptive_max_pool": (_ADAPTIVE, "largest element"),
-    "adaptive_avg_pool": (_ADAPTIVE, "mean"),
-}
-for _kind, (_text, _what) in _KINDS.items():
-    for _axes, _count in (("L", "one"), ("H, W", "two"), ("D, H, W", "three")):
-        globals()[f"{_kind}{_axes.count(',') + 1}d"].__doc__ = _text.format(
+for _text, _what, _functions in (
+    (_MAX, "", (max_pool1d, max_pool2d, max_pool3d)),
+    (_AVERAGE, "", (avg_pool1d, avg_pool2d, avg_pool3d)),
+    (
+        _ADAPTIVE,
+        "largest element",
+        (adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d),
+    ),
+    (_ADAPTIVE, "mean", (adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d)),
+):
+    for _function, _axes, _count in zip(
+        _functions, ("L", "H, W", "D, H, W"), ("one", "two", "three"), strict=True
+    ):
+        _function.__doc__ = _text.format(
             shape=f"(N, C, {_axes}) or (C, {_axes})", count=_count, what=_what
         )
 
