@@ -1,5 +1,189 @@
-"""Neural-network functions. Parameters follow their input's dtype and device."""
+"""Neural-network functions: arrays in, arrays out. Names and parameters are torch's.
 
-from .array.convolution import conv2d as conv2d
+They are those of torch.nn.functional and torch.nn.grad; `axis` is torch's `dim`, and `keepdims` its
+`keepdim`. Results have the dtype and device of the first operand; parameters are brought there from
+the host. They are recorded, so they run when values are read, and fuse. Halves are computed in
+float32 and rounded once.
+"""
 
-__all__ = ["conv2d"]
+from .array.activation import (
+    celu,
+    elu,
+    gelu,
+    glu,
+    hardsigmoid,
+    hardswish,
+    hardtanh,
+    leaky_relu,
+    log_sigmoid,
+    logsigmoid,
+    mish,
+    prelu,
+    relu,
+    relu6,
+    selu,
+    sigmoid,
+    silu,
+    softplus,
+    softsign,
+    swish,
+    tanh,
+    tanhshrink,
+)
+from .array.attention import (
+    scaled_dot_product_attention,
+)
+from .array.convolution import (
+    conv1d,
+    conv2d,
+    conv3d,
+)
+from .array.convolution_gradients import (
+    conv1d_input,
+    conv1d_weight,
+    conv2d_input,
+    conv2d_weight,
+    conv3d_input,
+    conv3d_weight,
+    conv_transpose1d,
+    conv_transpose2d,
+    conv_transpose3d,
+)
+from .array.cross_entropy import (
+    cross_entropy,
+    nll_loss,
+)
+from .array.layers import (
+    dropout,
+    embedding,
+    linear,
+    one_hot,
+    pixel_shuffle,
+    pixel_unshuffle,
+)
+from .array.loss import (
+    binary_cross_entropy,
+    binary_cross_entropy_with_logits,
+    cosine_similarity,
+    huber_loss,
+    kl_div,
+    l1_loss,
+    mse_loss,
+    normalize,
+    pairwise_distance,
+    smooth_l1_loss,
+)
+from .array.normalization import (
+    batch_norm,
+    group_norm,
+    instance_norm,
+    layer_norm,
+    rms_norm,
+)
+from .array.pooling import (
+    adaptive_avg_pool1d,
+    adaptive_avg_pool2d,
+    adaptive_avg_pool3d,
+    adaptive_max_pool1d,
+    adaptive_max_pool2d,
+    adaptive_max_pool3d,
+    avg_pool1d,
+    avg_pool2d,
+    avg_pool3d,
+    max_pool1d,
+    max_pool2d,
+    max_pool3d,
+)
+from .array.resampling import (
+    interpolate,
+)
+from .array.softmax import (
+    log_softmax,
+    logsumexp,
+    softmax,
+    softmin,
+)
+from .array.windows import (
+    pad,
+    unfold,
+)
+
+__all__ = [
+    "adaptive_avg_pool1d",
+    "adaptive_avg_pool2d",
+    "adaptive_avg_pool3d",
+    "adaptive_max_pool1d",
+    "adaptive_max_pool2d",
+    "adaptive_max_pool3d",
+    "avg_pool1d",
+    "avg_pool2d",
+    "avg_pool3d",
+    "batch_norm",
+    "binary_cross_entropy",
+    "binary_cross_entropy_with_logits",
+    "celu",
+    "conv1d",
+    "conv1d_input",
+    "conv1d_weight",
+    "conv2d",
+    "conv2d_input",
+    "conv2d_weight",
+    "conv3d",
+    "conv3d_input",
+    "conv3d_weight",
+    "conv_transpose1d",
+    "conv_transpose2d",
+    "conv_transpose3d",
+    "cosine_similarity",
+    "cross_entropy",
+    "dropout",
+    "elu",
+    "embedding",
+    "gelu",
+    "glu",
+    "group_norm",
+    "hardsigmoid",
+    "hardswish",
+    "hardtanh",
+    "huber_loss",
+    "instance_norm",
+    "interpolate",
+    "kl_div",
+    "l1_loss",
+    "layer_norm",
+    "leaky_relu",
+    "linear",
+    "log_sigmoid",
+    "log_softmax",
+    "logsigmoid",
+    "logsumexp",
+    "max_pool1d",
+    "max_pool2d",
+    "max_pool3d",
+    "mish",
+    "mse_loss",
+    "nll_loss",
+    "normalize",
+    "one_hot",
+    "pad",
+    "pairwise_distance",
+    "pixel_shuffle",
+    "pixel_unshuffle",
+    "prelu",
+    "relu",
+    "relu6",
+    "rms_norm",
+    "scaled_dot_product_attention",
+    "selu",
+    "sigmoid",
+    "silu",
+    "smooth_l1_loss",
+    "softmax",
+    "softmin",
+    "softplus",
+    "softsign",
+    "swish",
+    "tanh",
+    "tanhshrink",
+    "unfold",
+]

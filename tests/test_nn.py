@@ -1,6 +1,9 @@
-"""conv2d against torch, on every device."""
+"""conv2d against torch, on every device, and the names of `nn`."""
 
 import gc
+import inspect
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -146,6 +149,18 @@ def fused():
 
 
 @pytest.mark.usefixtures("fused")
+def test_a_filter_of_one_channel_is_one_kernel(device):
+    x, weight, bias = (xp.asarray(make(s)) for s in ((2, 3, 8, 8), (6, 1, 3, 3), (6,)))
+    y = xp.nn.relu(xp.conv2d(x, weight, bias, groups=3))
+    plan = xp.explain(y)
+    assert (len(plan.kernels), len(plan.library_calls)) == (1, 0)
+    x, weight = make((1, 3, 14, 13)), make((6, 1, 9, 9))  # too many places to write them out
+    got = xp.conv2d(xp.asarray(x), xp.asarray(weight), padding=2, groups=3)
+    expected = reference(x, weight, padding=2, groups=3)
+    np.testing.assert_allclose(xp.asnumpy(got), expected, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.usefixtures("fused")
 def test_bias_fuses_with_what_follows(device):
     x, weight, bias = (xp.asarray(make(s)) for s in ((2, 3, 8, 8), (4, 3, 3, 3), (4,)))
     y = xp.conv2d(x, weight, bias)
@@ -224,3 +239,36 @@ def test_the_example(device):
     expected = expected / (1 + np.exp(-expected))
     error = np.abs(xp.asnumpy(result) - expected).max()
     assert error <= 1e-5 * np.abs(expected).max()
+
+
+# --- the namespace --------------------------------------------------------------------------------
+
+DOCS = Path(__file__).resolve().parent.parent / "docs" / "conformance.md"
+
+
+def test_the_docs_list_all_names():
+    text = DOCS.read_text().partition("## Neural networks")[2].partition("What differs")[0]
+    listed = re.findall(r"`(\w+)`", text.partition(":\n")[2])
+    assert sorted(listed) == sorted(xp.nn.__all__)
+    assert sorted(xp.nn.__all__) == sorted(n for n in dir(xp.nn) if n[0] != "_")
+
+
+@pytest.mark.parametrize("name", xp.nn.__all__)
+def test_functions_are_documented_and_can_be_inspected(name):
+    function = getattr(xp.nn, name)
+    text = inspect.getdoc(function)
+    assert "\nParameters\n-------" in text, "numpydoc"
+    kinds = {p.kind for p in inspect.signature(function).parameters.values()}
+    assert not kinds & {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}
+    other = getattr(torch.nn.functional, name, None) or getattr(torch.nn.grad, name, None)
+    if other is None or inspect.isbuiltin(other):
+        return
+    try:
+        theirs = list(inspect.signature(other).parameters)
+    except ValueError:  # torch dispatches it
+        return
+    renamed = {"dim": "axis", "input": "x", "keepdim": "keepdims"}
+    ours = [renamed.get(p, p) for p in inspect.signature(function).parameters]
+    theirs = [renamed.get(p, p) for p in theirs]
+    common = [p for p in theirs if p in ours]
+    assert [p for p in ours if p in theirs] == common, "in torch's order"

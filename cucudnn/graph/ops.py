@@ -6,6 +6,7 @@ tests, its docs entry and its place in fusion follow from the row.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum, auto
@@ -238,6 +239,20 @@ asinh = _transcendental("asinh", "Inverse hyperbolic sine.", ufunc="arcsinh")
 acosh = _transcendental("acosh", "Inverse hyperbolic cosine.", ufunc="arccosh")
 atanh = _transcendental("atanh", "Inverse hyperbolic tangent.", ufunc="arctanh")
 
+
+def _erf(x: Any) -> Any:
+    """Python's error function: NumPy has none."""
+    x = np.asarray(x)
+    (_, dtype) = np.cbrt.resolve_dtypes((x.dtype, None))
+    return np.asarray(np.frompyfunc(math.erf, 1, 1)(x.astype(np.float64))).astype(dtype)
+
+
+erf = elementwise(
+    "erf", 1, "real floating-point", "Error function: 2 / sqrt(pi) times the integral of exp(-t²).",
+    reference=_erf, result=partial(dtypes.resolve, np.cbrt), exact="integer or boolean",
+    work=TRANSCENDENTAL,
+)  # fmt: skip
+
 # comparison
 equal = elementwise("equal", 2, "any", "True where equal.")
 not_equal = elementwise("not_equal", 2, "any", "True where not equal.")
@@ -455,8 +470,17 @@ view = _add(Op("view", 1, Kind.VIEW, summary="The operand's memory through anoth
 # inputs: (old version, value); attrs: (offset, shape, strides) of what is written
 update = _add(Op("update", 2, Kind.UPDATE, summary="The operand with a region overwritten."))
 matmul = _add(Op("matmul", 2, Kind.LIBRARY, "numeric", reference=np.matmul, summary="Product."))
-# attrs: (stride, padding, dilation, groups)
-conv2d = _add(Op("conv2d", 2, Kind.LIBRARY, "floating-point", summary="2-D cross-correlation."))
+# attrs of the three: (stride, padding, dilation, groups), with two paddings for each axis. The
+# gradients' inputs are (y's, weight) and (x, y's).
+convolution = _add(
+    Op("convolution", 2, Kind.LIBRARY, "floating-point", summary="Cross-correlation.")
+)
+convolution_input = _add(
+    Op("convolution_input", 2, Kind.LIBRARY, "floating-point", summary="Its input's gradient.")
+)
+convolution_weight = _add(
+    Op("convolution_weight", 2, Kind.LIBRARY, "floating-point", summary="Its weight's gradient.")
+)
 det = _add(Op("det", 1, Kind.LIBRARY, "floating-point", summary="Determinant."))
 # attrs: (function, extents, axes, norm): "fftn", "ifftn", "rfftn" or "irfftn", and for each of the
 # axes how many points are transformed: of the output for "irfftn", else of the input.

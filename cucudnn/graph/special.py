@@ -212,6 +212,7 @@ NUMBERS: dict[str, tuple[Line, ...]] = {
     "sum": (((), 0.0), ((1.0, nan), nan), ((inf, -inf), nan), ((inf, 1.0), inf)),
     "tan": ((nan, nan), (0.0, 0.0), (-0.0, -0.0), (INF, nan)),
     "tanh": ((nan, nan), (0.0, 0.0), (-0.0, -0.0), (inf, 1.0), (-inf, -1.0)),
+    "erf": ((nan, nan), (0.0, 0.0), (-0.0, -0.0), (inf, 1.0), (-inf, -1.0)),
     "trunc": (*_INTEGRAL, (0.5, 0.0), (-0.5, -0.0)),
 }  # fmt: skip
 

@@ -5,7 +5,7 @@ return arrays.
 """
 
 from .accumulation import accumulate
-from .convolution import conv2d
+from .convolution import convolution, convolution_input, convolution_weight
 from .fourier import fft
 from .indexing import nonzero, repeat, scatter
 from .linear_algebra import (
@@ -34,7 +34,9 @@ __all__ = [
     "argsort",
     "bincount",
     "cholesky",
-    "conv2d",
+    "convolution",
+    "convolution_input",
+    "convolution_weight",
     "det",
     "eig",
     "eigh",
