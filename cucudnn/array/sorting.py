@@ -165,7 +165,8 @@ def lexsort(keys: Any, axis: int = -1) -> ndarray:
     arrays = [as_array(operand(k, device), device) if device else as_array(k) for k in known]
     if len({k.shape for k in arrays}) > 1:
         raise ValueError(f"lexsort: expected keys of one shape, got {[k.shape for k in arrays]}")
-    arrays = [reshaped(k, (1,)) if not k.ndim else k for k in arrays]
+    if not arrays[0].ndim:
+        return reshaped(lexsort([reshaped(k, (1,)) for k in arrays]), ())
     axis = shapes.normal_axis(axis, arrays[0].ndim)
     order = argsort(arrays[0], axis)
     for key in arrays[1:]:  # a stable sort by a later key keeps the order by the earlier ones

@@ -12,7 +12,7 @@ from ..lowering import device as devices
 from ..lowering import evaluate as evaluation
 from ..lowering import log, memory
 from ..lowering.device import Device
-from . import unit
+from . import bounds, unit
 from .manipulation import broadcast_to, concat
 from .ndarray import (
     IMAGINARY,
@@ -201,12 +201,21 @@ def flush(*arrays: ndarray) -> None:
 
 
 def synchronize(device: Any = None) -> None:
-    """Evaluate everything that is pending on a device, and wait until it has run."""
+    """Evaluate everything that is pending on a device, and wait until it has run.
+
+    Raises
+    ------
+    IndexError
+        If an index array on a GPU was out of bounds.
+    """
     unit.settle()
     names = log.active_devices() if device is None else (devices.get(device).name,)
     for name in names:
         evaluation.flush(name)
-        devices.get(name).synchronize()
+        target = devices.get(name)
+        target.synchronize()
+        with target.lock, target.use():
+            bounds.look(target)
 
 
 def asnumpy(x: Any) -> np.ndarray[Any, Any]:

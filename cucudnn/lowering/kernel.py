@@ -19,6 +19,7 @@ from .group import Group, operand_places
 CHUNK, LANES = 1024, 128  # of the reduction tree
 FEW = 2048  # rows or blocks of columns: about as many blocks as a large GPU runs at once
 SHORT = 32  # reduced extents up to here are combined in order
+STORED = 6  # values of each element that stages store for later ones, at most
 RESIDENT = 16 * CHUNK  # reduced extents up to here stay where they are until a row is done with
 PAIRS = 64  # elements of each of two axes from which on pairs of them are taken by tiles
 WIDE = 2**31 - 2**20  # elements from which on indices have 64 bits; the last tile may run over
@@ -186,6 +187,7 @@ def stages(kernel: Kernel) -> list[Stage]:
         here = elements(roots, set())
         worth |= {i for i in here if i in seen and kernel.values[i].kind == "line" and work(i) > 4}
         seen |= set(here)
+    worth = set(sorted(worth, key=lambda i: (-work(i), -i))[:STORED])
     result, known = [], set[int]()
     for number, roots in enumerate(targets):
         lines = elements(roots, known)

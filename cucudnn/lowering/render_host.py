@@ -13,7 +13,7 @@ from importlib.resources import files
 from ..graph import dtypes, ops
 from . import dialect, scalar
 from .dialect import Layout, Writer, name, offset_text
-from .kernel import RESIDENT, Kernel, Reduction, Stage, stages
+from .kernel import Kernel, Reduction, Stage, stages
 
 COLUMNS = 128  # as XP_COLUMNS
 ROWS, SIDE = 32, 32  # of a tile: rows of a unit; pairs of a row that are combined side by side
@@ -304,10 +304,9 @@ def _resident(w: Writer, kernel: Kernel) -> None:
         _shares(w, kernel)
         for k, r in enumerate(kernel.reductions):
             w(f"alignas(64) {dtypes.value_type(r.dtype)} buffer{k}[{size}];")
-        for stage in found:
-            for i in stage.stored:
-                c_type = dtypes.value_type(kernel.values[i].dtype)
-                w(f"alignas(64) {c_type} kept{i}[{32 if kernel.short else RESIDENT}];")
+        stored = [i for stage in found for i in stage.stored]
+        if stored:
+            _room(w, kernel, stored)
         with w.block("for (int64_t unit = begin; unit < end; ++unit)"):
             if kernel.kept:
                 _coordinates(w, kept, "unit")
@@ -330,6 +329,20 @@ def _resident(w: Writer, kernel: Kernel) -> None:
             for k, output in enumerate(kernel.outputs):
                 if not output.inner:
                     w(f"y{k}[0] = {dialect.stored(output.dtype, name(kernel, output.value))};")
+        if stored:
+            w("__builtin_free(room);")
+
+
+def _room(w: Writer, kernel: Kernel, stored: list[int]) -> None:
+    """Memory for the stored values of a row; not on the stack, which may be small."""
+    types = [dtypes.value_type(kernel.values[i].dtype) for i in stored]
+    sizes = " + ".join(f"sizeof({t})" for t in types)
+    w("const int64_t stride = (n + 63) / 64 * 64;")
+    w(f"char* const room = (char*)__builtin_malloc(stride * ({sizes}) + 64);")
+    w("if (!room) __builtin_trap();")
+    w("char* place = room + (64 - (uint64_t)room % 64);")
+    for i, c_type in zip(stored, types, strict=True):
+        w(f"{c_type}* const kept{i} = ({c_type}*)place;", f"place += stride * sizeof({c_type});")
 
 
 def _tile(w: Writer, kernel: Kernel) -> None:

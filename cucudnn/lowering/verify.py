@@ -71,6 +71,8 @@ def verify(nodes: Iterable[Node]) -> Difference | None:
 
 
 def _compare(roots: Sequence[Node]) -> Difference | None:
+    content_free = [n for n in pending_closure(roots) if n.op is ops.empty]
+    evaluate(content_free)  # once, so that what reads it reads the same
     pending = pending_closure(roots)
     alone = _alone(pending)
     fused = _fused(pending, roots)

@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cucudnn as xp
-from cucudnn.array import bounds, index_arrays
+from cucudnn.array import bounds, index_arrays, ndarray
 from cucudnn.lowering import device as devices
-from tests.support import pending, values
+from tests.support import foreign, index_error, pending, values
 
 
 @st.composite
@@ -271,3 +271,84 @@ def test_the_index_is_overwritten_before_the_read(device):
     i[...] = 0
     with pytest.raises(IndexError, match="index 99"):
         y.tolist()
+
+
+@pytest.mark.usefixtures("later")
+def test_one_error_leaves_the_other_checks(device):
+    x = xp.arange(5.0, device=device)
+    i = xp.asarray([0, 1, 9], device=device) + 0
+    y, w = x[i], xp.take(x, i + 5)
+    with pytest.raises(IndexError, match="index 9"):
+        y.tolist()
+    with pytest.raises(IndexError, match="take: index 14"):
+        w.tolist()
+    assert x.tolist() == [0, 1, 2, 3, 4]
+    y = x[i + 1]
+    with pytest.raises(IndexError, match="index 10"):
+        xp.synchronize(device)
+
+
+@pytest.mark.usefixtures("later")
+def test_index_arrays_that_wait_are_let_go(device):
+    x = xp.arange(5.0, device=device)
+    total = 0
+    for k in range(3 * bounds.MANY):
+        total = total + x[(xp.arange(3, device=device) + k) % 5][0]
+    assert len(ndarray.unlooked[devices.get(device).name]) < bounds.MANY
+    y = x[xp.arange(3, device=device) + 3]
+    for k in range(2 * bounds.MANY):
+        total = total + x[(xp.arange(3, device=device) + k) % 5][0]
+    with pytest.raises(IndexError, match="index 5"):
+        float(total)
+    del y
+
+
+@pytest.mark.usefixtures("later")
+def test_a_function_that_is_tried_leaves_no_check(device):
+    x, i = xp.arange(5.0, device=device), xp.asarray([0, 1, 2], device=device) + 0
+    with pytest.raises(TypeError):
+        xp.map(lambda k: xp.take(x, k), i)
+    assert float(x.sum()) == 10
+
+
+# --- ranges that are remembered -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", ["never", "always"])
+def test_writes_that_leave_the_node(mode):
+    with xp.config(device="cpu", compile=mode):
+        x, i = xp.arange(5.0), xp.asarray([0, 1, 2])
+        check(x[i], [0.0, 1.0, 2.0])
+        i.view("int32")[0] = 3
+        check(x[i], [3.0, 1.0, 2.0])
+        i.view("int32")[1::2] = 1000
+        with pytest.raises(IndexError):
+            x[i]
+
+
+def test_an_index_array_that_is_exported(device):
+    x, i = xp.arange(5.0, device=device), xp.asarray([0, 1, 2], device=device)
+    check(x[i], [0.0, 1.0, 2.0])
+    other = foreign(devices.get(device)).from_dlpack(i)
+    i[0] = -1
+    check(x[i], [4.0, 1.0, 2.0])
+    other[1] = 3
+    check(x[i], [4.0, 3.0, 2.0])
+    del other
+    check(x[i], [4.0, 3.0, 2.0])
+    i[2] = 7
+    with index_error(device, "index 7"):
+        x[i]
+
+
+def test_an_index_array_that_is_overwritten_inside_of_a_unit():
+    x, i = xp.arange(5.0, device="cpu"), np.zeros(20_000, np.int64)
+
+    @xp.jit
+    def function(x, i):
+        y = x[i]
+        i[1::2] = 10**12  # NumPy's own write, which nobody sees
+        return y
+
+    with xp.config(compile="always"):
+        assert set(np.unique(np.asarray(function(x, i)))) <= {0.0, 4.0}

@@ -1,6 +1,8 @@
 """Rows that stay where they are from one reduction over them to the next: the bits are those of
 each operation alone, in each way of running."""
 
+import threading
+
 import numpy as np
 import pytest
 
@@ -178,3 +180,30 @@ def test_an_operand_that_is_also_asked_for(device):
 
     assert_same_bits(all_of_it, x)
     assert len(xp.explain(*all_of_it(x)).kernels) == 1
+
+
+def test_many_values_that_are_needed_twice(device):
+    """Some are stored, the others computed again; nothing of it is on a small stack."""
+    x = xp.asarray(data((3, 16384), "float64"), device=device)
+
+    def function(x):
+        chain = [x]
+        for _ in range(12):
+            chain.append(xp.sin(chain[-1] + 1))
+        return sum(chain) * xp.sum(chain[3] + chain[7], axis=1, keepdims=True)
+
+    results_of_thread = []
+
+    def run():
+        with xp.config(device=device, compile="always"):
+            results_of_thread.append(xp.asnumpy(function(x)))
+
+    before = threading.stack_size(512 * 1024)
+    try:
+        thread = threading.Thread(target=run)
+        thread.start()
+        thread.join()
+    finally:
+        threading.stack_size(before)
+    with xp.config(fuse=False):
+        np.testing.assert_array_equal(results_of_thread[0], xp.asnumpy(function(x)))

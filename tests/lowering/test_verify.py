@@ -73,6 +73,10 @@ def test_views_libraries_and_elements_at_indices(device):
     assert xp.verify() is None
 
 
+def test_memory_of_any_content(device):
+    assert xp.verify(xp.empty(5, device=device) * 2) is None
+
+
 def test_it_names_the_first_operation_that_differs(monkeypatch):
     x = xp.asarray(random(10), device="cpu")
     wrong = (x + 1) * 3  # here

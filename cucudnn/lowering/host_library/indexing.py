@@ -25,7 +25,7 @@ def take(node: Node, out: Array, x: Array, indices: Array) -> None:
     """The elements at indices along an axis; the indices are within its bounds."""
     (axis,) = node.attrs
     if x.flags.c_contiguous:
-        np.take(x, indices, axis, out=out, mode="wrap")  # "raise" would go through a copy of out
+        np.take(x, indices, axis, out=out, mode="clip")  # "raise" would go through a copy of out
     else:  # np.take would copy all of x
         out[...] = x[(slice(None),) * axis + (indices,)]
 

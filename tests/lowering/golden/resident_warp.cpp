@@ -22,7 +22,12 @@ XP_EXPORT void kernel(const int64_t* w, int64_t begin, int64_t end) {
   const int64_t n = n1;
   alignas(64) float buffer0[1024];
   alignas(64) float buffer1[1024];
-  alignas(64) float kept3[16384];
+  const int64_t stride = (n + 63) / 64 * 64;
+  char* const room = (char*)__builtin_malloc(stride * (sizeof(float)) + 64);
+  if (!room) __builtin_trap();
+  char* place = room + (64 - (uint64_t)room % 64);
+  float* const kept3 = (float*)place;
+  place += stride * sizeof(float);
   for (int64_t unit = begin; unit < end; ++unit) {
     int64_t rest = unit;
     int64_t i0 = rest;
@@ -76,4 +81,5 @@ XP_EXPORT void kernel(const int64_t* w, int64_t begin, int64_t end) {
       }
     }
   }
+  __builtin_free(room);
 }
