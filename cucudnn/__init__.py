@@ -290,6 +290,7 @@ from .array.polynomial import (
     polyder,
     polydiv,
     polyint,
+    roots,
 )
 from .array.products import (
     einsum_path,
@@ -386,6 +387,8 @@ from .array.text import (
     format_float_scientific,
 )
 from .array.utility import (
+    array_equal,
+    array_equiv,
     asnumpy,
     device,
     diff,
@@ -433,6 +436,8 @@ __all__ = [
     "argwhere",
     "array",
     "array2string",
+    "array_equal",
+    "array_equiv",
     "array_repr",
     "array_split",
     "array_str",
@@ -680,6 +685,7 @@ __all__ = [
     "rint",
     "roll",
     "rollaxis",
+    "roots",
     "rot90",
     "round",
     "s_",

@@ -198,10 +198,20 @@ class Machine:
             except Exception as error:
                 if isinstance(error, AssertionError):
                     raise
-                return type(error)
+                late = self._late_error()
+                return late or type(error)
             finally:
                 self.faults.on = False
             return None
+        return None
+
+    def _late_error(self):
+        """The error of an index array that came before another one, which a GPU raises later."""
+        try:
+            bounds.look(self.ours.device)
+        except IndexError as error:
+            self._late_error()  # no other waits for the next statement
+            return type(error)
         return None
 
     def check_form(self, name):

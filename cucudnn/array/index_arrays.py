@@ -154,7 +154,7 @@ def _coordinates(entry: ndarray, shape: Shape, axis: int) -> tuple[ndarray, ...]
     if not entry.ndim:
         return (as_array(np.zeros(int(bool(entry)), np.int64), entry.device.name),)
     for a, (n, m) in enumerate(zip(shape[axis:], entry.shape, strict=False)):
-        if n != m:
+        if m and n != m:  # NumPy lets an empty mask be of any extent
             raise IndexError(
                 f"boolean index did not match indexed array along axis {axis + a}: its extent is "
                 f"{n}, that of the index {m}"

@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 
 from ..graph import dtypes
-from .creation import arange, zeros
+from .creation import arange, eye, zeros
+from .decompositions import eigvals
 from .linear_algebra import together
 from .manipulation import concat, repeat
-from .ndarray import as_array, converted, ndarray, raveled, reshaped
+from .ndarray import as_array, converted, copied, ndarray, raveled, reshaped
 from .numpy_surface import surface
+from .utility import array_equal
 
 
 def polyder(p: Any, m: int = 1) -> Any:
@@ -28,6 +30,40 @@ def polyder(p: Any, m: int = 1) -> Any:
     for _ in range(m):
         c = c[:-1] * arange(c.size - 1, 0, -1, device=c.device) if c.size else c
     return poly1d(c) if isinstance(p, poly1d) else c
+
+
+def roots(p: Any) -> ndarray:
+    """The roots of a polynomial: the eigenvalues of its companion matrix (Horn and Johnson, Matrix
+    Analysis, 1999, page 146). Runs at once.
+
+    Returns
+    -------
+    ndarray
+        Complex, or real if all roots are.
+
+    Raises
+    ------
+    ValueError
+        If the coefficients are not 1-d.
+    """
+    c = as_array(_coefficients(p))
+    c = reshaped(c, (1,)) if not c.ndim else c
+    if c.ndim != 1:
+        raise ValueError(f"roots: expected 1-d coefficients, got {c.ndim} dimensions")
+    places = np.flatnonzero(c._host())
+    if not places.size:
+        return zeros(0, device=c.device)
+    last = int(places[-1])
+    at_zero, c = c.size - 1 - last, c[int(places[0]) : last + 1]
+    c = c if c.dtype.kind in "fc" else converted(c, dtypes.float64)
+    if c.size == 1:
+        return zeros(at_zero, c.dtype, device=c.device)
+    companion = eye(c.size - 1, k=-1, dtype=c.dtype, device=c.device)
+    companion[0] = -c[1:] / c[0]
+    found = eigvals(companion)
+    if not bool((found.imag != 0).any()):
+        found = copied(found.real)
+    return concat([found, zeros(at_zero, found.dtype, device=c.device)])
 
 
 def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
@@ -151,7 +187,7 @@ class poly1d:  # noqa: N801 - NumPy's name
     @property
     def roots(self) -> ndarray:
         """Where the polynomial is zero."""
-        return _call("roots", self._coeffs)  # type: ignore[no-any-return]
+        return roots(self._coeffs)
 
     r = roots
 
@@ -221,7 +257,7 @@ class poly1d:  # noqa: N801 - NumPy's name
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, poly1d):
             return NotImplemented
-        return bool(_call("array_equal", self._coeffs, other._coeffs))
+        return array_equal(self._coeffs, other._coeffs)
 
     def __iter__(self) -> Any:
         return iter(self._coeffs)
@@ -241,4 +277,4 @@ class poly1d:  # noqa: N801 - NumPy's name
 
 poly1d.__module__ = "cucudnn"
 
-__all__ = ["poly1d", "polyder", "polydiv", "polyint"]
+__all__ = ["poly1d", "polyder", "polydiv", "polyint", "roots"]

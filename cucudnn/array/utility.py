@@ -25,6 +25,7 @@ from .ndarray import (
     operand,
     ours,
     reshaped,
+    unary,
 )
 
 
@@ -98,6 +99,46 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> ndarray:
             )
         ends.append([] if end is None else [converted(end, x.dtype)])
     return concat([*ends[0], differences, *ends[1]]) if ends != [[], []] else differences
+
+
+def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
+    """Whether two arrays have one shape and equal elements.
+
+    Parameters
+    ----------
+    a1, a2 : array_like
+    equal_nan : bool, default False
+        Whether NaNs count as equal.
+    """
+    pair = _pair(a1, a2)
+    if pair is None or pair[0].shape != pair[1].shape:
+        return False
+    x, y = pair
+    same = binary(ops.equal, x, y)
+    if equal_nan and x.dtype.kind in "fcV" and y.dtype.kind in "fcV":
+        both = binary(ops.logical_and, unary(ops.isnan, x), unary(ops.isnan, y))
+        same = binary(ops.logical_or, same, both)
+    return bool(same.all())
+
+
+def array_equiv(a1: Any, a2: Any) -> bool:
+    """Whether two arrays broadcast to one shape and have equal elements there."""
+    pair = _pair(a1, a2)
+    if pair is None:
+        return False
+    try:
+        return bool(binary(ops.equal, *pair).all())
+    except ValueError:  # they do not broadcast
+        return False
+
+
+def _pair(a1: Any, a2: Any) -> tuple[ndarray, ndarray] | None:
+    """Both as arrays; None if one is none."""
+    device = next((x.device.name for x in (a1, a2) if type(x) is ndarray), None)
+    try:
+        return as_array(a1, device), as_array(a2, device)
+    except (TypeError, ValueError):
+        return None
 
 
 def may_share_memory(x1: Any, x2: Any, /, max_work: int | None = None) -> bool:

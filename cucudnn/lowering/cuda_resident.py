@@ -93,7 +93,7 @@ def _read(w: Writer, kernel: Kernel, loads: list[int]) -> None:
         for k in loads:
             c_type = dtypes.storage_type(kernel.arguments[k].dtype)
             if kernel.fours:
-                place = "(e < m ? e : m - 4)"
+                place = "e" if kernel.full else "(e < m ? e : m - 4)"
                 w(f"g{k}[j] = *(const xp_vector<{c_type}, 4>*)(k{k} + at + {place});")
                 continue
             w(f"if (e + 3 < m) g{k}[j] = *(const xp_vector<{c_type}, 4>*)(k{k} + at + e);")
@@ -114,8 +114,9 @@ def _stage(w: Writer, kernel: Kernel, stage: Stage, loads: list[int]) -> None:
             w(f"xp_vector<{dtypes.storage_type(kernel.outputs[k].dtype)}, 4> h{k};")
         w("#pragma unroll")
         with w.block("for (int c = 0; c < 4; ++c)"):
-            w(f"const bool there = {'e' if kernel.fours else 'e + c'} < m;")
-            w("const idx r = at + (there ? e + c : m - 1);")
+            if not kernel.full:
+                w(f"const bool there = {'e' if kernel.fours else 'e + c'} < m;")
+            w(f"const idx r = at + {'e + c' if kernel.full else '(there ? e + c : m - 1)'};")
             coordinates(w, reduced, "r")
             _element(w, kernel, stage, loads, reduced)
             for k in stage.outputs:
@@ -123,15 +124,15 @@ def _stage(w: Writer, kernel: Kernel, stage: Stage, loads: list[int]) -> None:
                     store(w, kernel, k, f"h{k}.v[c]")
                 else:
                     offset = offset_text(f"b{k}", kernel.outputs[k].classes, reduced)
-                    store(w, kernel, k, f"if (there) y{k}[{offset}]")
+                    store(w, kernel, k, f"{'' if kernel.full else 'if (there) '}y{k}[{offset}]")
             for k in stage.reductions:
                 value = tree_value(kernel, k, "r")
                 w(f"const auto next{k} = j == 0 ? {value} : R{k}::step(lane{k}[c], {value});")
-                w(f"if (j == 0 || there) lane{k}[c] = next{k};")
+                w(f"{'' if kernel.full else 'if (j == 0 || there) '}lane{k}[c] = next{k};")
         for k in vectors:
             c_type = dtypes.storage_type(kernel.outputs[k].dtype)
-            last = "e" if kernel.fours else "e + 3"
-            w(f"if ({last} < m) *(xp_vector<{c_type}, 4>*)(y{k} + at + e) = h{k};")
+            test = "" if kernel.full else f"if ({'e' if kernel.fours else 'e + 3'} < m) "
+            w(f"{test}*(xp_vector<{c_type}, 4>*)(y{k} + at + e) = h{k};")
             if not kernel.fours:
                 w(f"else for (int c = 0; c < 4; ++c) if (e + c < m) y{k}[at + e + c] = h{k}.v[c];")
     for k in stage.reductions:

@@ -86,6 +86,7 @@ class Kernel:
     rounds: int = 8  # of a resident row: how often 128 lanes take to a chunk, a power of two
     huge: bool = False  # of a resident row: more than 8 chunks
     fours: bool = False  # of a resident row: a multiple of 4 elements, read by fours
+    full: bool = False  # of a resident row: every thread has elements in every round
     tile: int = 0  # of a short reduction of pairs: results of a thread along each of two axes
     wide: bool = False  # 64-bit indices
     vector: int = 1  # elements a thread reads at once, where everything is aligned
@@ -347,13 +348,17 @@ def build(group: Group, device: str) -> Bound:
     )
     head, body, tail = _levels(builder, outputs)
     n = shapes.size(reduced)
-    filled = [o.value for o in outputs if o.inner]  # also with one value for all of a row
-    resident = bool(builder.reductions) and any(builder.post[i] for i in (*body, *filled))
+    # what is read or written for each element, be it one value for all of a row
+    everywhere = [*body, *(r.operand for r in builder.reductions)]
+    everywhere += [o.value for o in outputs if o.inner]
+    resident = bool(builder.reductions) and any(builder.post[i] for i in everywhere)
     column = bool(builder.reductions) and _is_column(arguments, strides, len(kept))
     column = column and not resident
     vector = _vector(builder, launch, itemsizes, outputs, len(kept) if column else 0) if cuda else 1
     columns = _columns(kept, vector) if cuda and column and n > SHORT else 1
     narrow = columns == vector == (kept[-1] if kept else 0) and columns > 1
+    rounds = min(8, 1 << (-(-n // LANES) - 1).bit_length()) if cuda and resident else 8
+    fours = cuda and resident and vector == 4 and len(reduced) == 1 and n % 4 == 0
     tile = 0
     if builder.reductions and n <= SHORT and not resident and not column:
         tile = _tile(builder, arguments, kept, body, outputs)
@@ -376,9 +381,10 @@ def build(group: Group, device: str) -> Bound:
         long=cuda and bool(builder.reductions) and n > CHUNK,
         few=bool(builder.reductions) and n > CHUNK and not resident and _is_few(kept, columns),
         resident=resident,
-        rounds=min(8, 1 << (-(-n // LANES) - 1).bit_length()) if cuda and resident else 8,
+        rounds=rounds,
         huge=cuda and resident and n > 8 * CHUNK,
-        fours=cuda and resident and vector == 4 and len(reduced) == 1 and n % 4 == 0,
+        fours=fours,
+        full=fours and (n % CHUNK == 0 if n > CHUNK else n == LANES * rounds),
         tile=tile,
         wide=cuda and _is_wide(launch),
         vector=vector,

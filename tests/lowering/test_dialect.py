@@ -54,6 +54,7 @@ TEXTS = {
     "resident_short": lambda: graphs.softmax(xp, array(50, 20)),
     "resident_warp": lambda: graphs.softmax(xp, array(50, 500)),
     "resident_block": lambda: graphs.layernorm(xp, array(50, 4000)),
+    "resident_full": lambda: graphs.softmax(xp, array(50, 2048)),
     "resident_huge": lambda: graphs.layernorm(xp, array(5, 10_000, dtype=np.float16)),
     "tile": lambda: _distances(array(100, 8), array(90, 8)),
     "tile_double": lambda: _distances(array(3, 70, 30, dtype=float), array(3, 80, 30, dtype=float)),

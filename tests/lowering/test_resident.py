@@ -157,6 +157,9 @@ def test_rows_that_are_filled_with_one_value(device, n):
     assert_same_bits(lambda x: xp.ones_like(x) + xp.sum(x, axis=1, keepdims=True) * 2, x)
     assert_same_bits(lambda x: xp.zeros((n, 1)) + xp.max(x[0]) * 2, x)
     assert_same_bits(lambda x: xp.broadcast_to(xp.sum(x), x.shape) + 0, x)
+    row = xp.broadcast_to(x[:, :1], (3, n))
+    assert_same_bits(lambda x: xp.var(x, axis=1), row)  # each element is what the row has
+    assert_same_bits(lambda x: xp.sum(x - xp.mean(x, axis=1, keepdims=True), axis=1), row)
 
 
 def test_many_rows(device):

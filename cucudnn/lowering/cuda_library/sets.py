@@ -13,14 +13,23 @@ def unique(x: Any, *, index: bool, inverse: bool, counts: bool, equal_nan: bool)
     """Different elements in order; on request where the first of each is,
     which one each element is, and how many there are."""
     flat = x.reshape(-1)
-    found = cupy.unique(
-        one_nan(flat) if x.dtype.kind == "f" else flat,
-        return_index=index,
-        return_inverse=inverse,
-        return_counts=counts,
-        equal_nan=equal_nan,
-    )
+    options = {"return_inverse": inverse, "return_counts": counts, "equal_nan": equal_nan}
+    if x.dtype == cupy.float32:  # whose subnormal numbers CuPy's kernels take for 0
+        _, first, *rest = cupy.unique(_ranks(flat, equal_nan), return_index=True, **options)
+        return (flat[first], *((first,) if index else ()), *rest)
+    given = one_nan(flat) if x.dtype.kind == "f" else flat
+    found = cupy.unique(given, return_index=index, **options)
     return found if isinstance(found, tuple) else (found,)
+
+
+def _ranks(x: Any, equal_nan: bool) -> Any:
+    """Integers that are ordered as float32 numbers are; NaNs come last, as one or as many."""
+    bits = cupy.ascontiguousarray(x).view(cupy.int32)
+    size = (bits & 0x7FFFFFFF).astype(cupy.int64)
+    ranks = cupy.where(bits < 0, -size, size)
+    nan = size > 0x7F800000
+    last = cupy.arange(x.size) if not equal_nan else cupy.zeros(x.size, cupy.int64)
+    return cupy.where(nan, last + 0x80000000, ranks)
 
 
 def bincount(x: Any, weights: Any = None, *, minlength: int) -> Any:
