@@ -1,6 +1,7 @@
 """NumPy's arrays, lazily: operations are recorded, fused, and run as generated kernels."""
 
 from collections.abc import Callable as _Callable
+from importlib import import_module as _import_module
 from math import e, inf, nan, pi
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
@@ -59,7 +60,7 @@ from numpy import (
     ushort,
 )
 
-from . import array, emath, fft, lib, linalg, nn, random, testing
+from . import array, emath, fft, lib, linalg, random
 from .array.absent import NAMES as _ABSENT
 from .array.choosing import (
     choose,
@@ -767,10 +768,16 @@ __all__ = [
 
 __all__ += _FUNCTIONS
 
-if not _TYPE_CHECKING:
+if _TYPE_CHECKING:
+    from . import nn as nn
+    from . import testing as testing
+else:
 
-    def __getattr__(name: str) -> _Callable[..., _Any]:
-        """The rest of NumPy's functions: evaluated, called in NumPy or CuPy, wrapped."""
+    def __getattr__(name: str) -> _Any:
+        """What takes long to import, and the rest of NumPy's functions: evaluated, called in NumPy
+        or CuPy, wrapped."""
+        if name in ("nn", "testing"):
+            return _import_module(f".{name}", __name__)
         if name in _ABSENT:
             raise AttributeError(f"cucudnn has no {name}: {_ABSENT[name]}")
         if name not in _FUNCTIONS:
