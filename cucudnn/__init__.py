@@ -1,6 +1,5 @@
 """NumPy's arrays, lazily: operations are recorded, fused, and run as generated kernels."""
 
-from collections.abc import Callable as _Callable
 from importlib import import_module as _import_module
 from math import e, inf, nan, pi
 from typing import TYPE_CHECKING as _TYPE_CHECKING
