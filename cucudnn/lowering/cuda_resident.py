@@ -21,7 +21,8 @@ from .cuda_text import (
     tree_value,
 )
 from .dialect import Writer, name, offset_text
-from .kernel import Kernel, Stage, stages
+from .kernel import Kernel
+from .stages import Stage, stages
 
 MAX_WARPS = 2 * WARPS  # of a block
 

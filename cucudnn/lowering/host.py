@@ -15,7 +15,7 @@ from ..graph.node import Node
 from ..graph.ops import Op
 from ..settings import current
 from . import compile as cache
-from . import dialect, interpret, memory, render_host, threads, toolchain
+from . import dialect, host_columns, host_tile, interpret, memory, render_host, threads, toolchain
 from .device import Call, Device, Program, Ready
 from .kernel import Argument, Kernel, Launch, Output, Value
 from .memory import Buffer
@@ -101,12 +101,12 @@ class HostCall(Call):
             n, columns, self.units = count // self.kept, 1, self.kept
             if kernel.column:
                 last = launch.extents[kernel.kept - 1]
-                columns = min(last, render_host.COLUMNS)
-                self.units = self.kept // last * -(-last // render_host.COLUMNS)
+                columns = min(last, host_columns.COLUMNS)
+                self.units = self.kept // last * -(-last // host_columns.COLUMNS)
             self.grain = max(1, GRAIN // (n * columns))
             if kernel.tile:
                 *batch, down, across = launch.extents[: kernel.kept]
-                blocks = -(-down // render_host.ROWS) * -(-across // render_host.COLUMNS)
+                blocks = -(-down // host_tile.ROWS) * -(-across // host_columns.COLUMNS)
                 self.units, self.grain = shapes.size(tuple(batch)) * blocks, 1
             if kernel.few:
                 self.span = _span(n, columns)

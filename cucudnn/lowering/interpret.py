@@ -14,7 +14,8 @@ import numpy as np
 from ..graph import dtypes, ops
 from ..graph.dtypes import DType
 from ..graph.ops import Op
-from .kernel import Kernel, Reduction, Value, stages
+from .kernel import Kernel, Reduction, Value
+from .stages import stages
 
 Array = np.ndarray[Any, Any]
 Elementary = Callable[[Op, DType, Sequence[Any]], Array]
