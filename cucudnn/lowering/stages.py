@@ -1,4 +1,4 @@
-"""The stages of a resident kernel: what is done with a row between two rounds of reductions over it."""
+"""The stages of a resident kernel: what is done with a row between rounds of reductions over it."""
 
 from __future__ import annotations
 
