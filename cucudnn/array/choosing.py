@@ -80,11 +80,10 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> ndarra
         If the mode is "raise" and an element is out of range.
     """
     _check_mode("choose", mode)
-    known = choices if isinstance(choices, (list, tuple)) else ()
-    device = _device(a, choices, *known)
-    listed = (
-        list(choices) if isinstance(choices, (list, tuple)) else list(as_array(choices, device))
-    )
+    if not isinstance(choices, (list, tuple)):
+        choices = as_array(choices, _device(a))
+    listed = list(choices)
+    device = _device(a, *listed)
     if not listed:
         raise ValueError("choose: expected at least one array to choose from, got none")
     i = _into_range("choose", _indices("choose", a, device), len(listed), mode)
@@ -160,16 +159,11 @@ def _cast(x: Any, dtype: dtypes.DType, device: str) -> Node:
 # --- positions and coordinates --------------------------------------------------------------------
 
 
-def _steps(shape: shapes.Shape, order: str, name: str) -> list[int]:
+def _steps(shape: shapes.Shape, order: str, name: str) -> shapes.Strides:
     """By how much a position grows along each axis."""
     if order not in ("C", "F"):
         raise ValueError(f"{name}: order must be 'C' or 'F', got {order!r}")
-    axes = range(len(shape)) if order == "F" else reversed(range(len(shape)))
-    steps, step = [0] * len(shape), 1
-    for axis in axes:
-        steps[axis] = step
-        step *= shape[axis]
-    return steps
+    return shapes.c_strides(shape) if order == "C" else shapes.c_strides(shape[::-1])[::-1]
 
 
 def _extents(shape: Any) -> shapes.Shape:

@@ -56,14 +56,8 @@ def _read(
         coordinates(w, reduced, "r")
         for k in arguments:
             argument = kernel.arguments[k]
-            offset = " + ".join(
-                text
-                for axes in (batch, range(axis, axis + 1), reduced)
-                if (text := offset_text(f"a{k}", argument.classes, axes)) != "0"
-            )
-            element = f"p{k}[{offset or '0'}]"
-            half = dtypes.is_half(argument.dtype)
-            w(f"tile{k}.v()[e] = {f'xp_load({element})' if half else element};")
+            offset = offset_text(f"a{k}", argument.classes, (*batch, axis, *reduced))
+            w(f"tile{k}.v()[e] = {dialect.load(argument, f'p{k}[{offset}]')};")
 
 
 def _element(w: Writer, kernel: Kernel, reduced: range) -> None:

@@ -11,7 +11,7 @@ import math
 import re
 import struct
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,7 +21,7 @@ import numpy as np
 from ..graph import dtypes, ops
 from ..graph.dtypes import DType
 from . import scalar
-from .kernel import Kernel, Launch, Reduction, Value
+from .kernel import Argument, Kernel, Launch, Reduction, Value
 from .memory import Buffer
 
 
@@ -206,7 +206,7 @@ def assign(
             w(statement(kernel, i))
 
 
-def load(value: Value, element: str) -> str:
+def load(value: Value | Argument, element: str) -> str:
     """The value of an element in memory."""
     return f"xp_load({element})" if dtypes.is_half(value.dtype) else element
 
@@ -256,7 +256,7 @@ def decode(
         w(f"const {dtypes.value_type(dtype)} s{k} = {scalar(dtype, at)};")
 
 
-def offset_text(prefix: str, classes: str, axes: range) -> str:
+def offset_text(prefix: str, classes: str, axes: Iterable[int]) -> str:
     """Σ index · stride over some axes, as text."""
     terms = []
     for axis in axes:

@@ -105,13 +105,7 @@ def _within_row(w: Writer, reduced: range) -> None:
 def _at(kernel: Kernel, k: int, axes: tuple[int, ...]) -> str:
     """The value of an argument at the coordinates of some axes."""
     argument = kernel.arguments[k]
-    terms = [
-        f"i{a}" if argument.classes[a] == "1" else f"i{a} * a{k}_{a}"
-        for a in axes
-        if argument.classes[a] != "0"
-    ]
-    offset = " + ".join(terms) or "0"
+    offset = offset_text(f"a{k}", argument.classes, axes)
     if not argument.memory:
         return f"p{k} + {offset}"
-    element = f"p{k}[{offset}]"
-    return f"xp_load({element})" if dtypes.is_half(argument.dtype) else element
+    return dialect.load(argument, f"p{k}[{offset}]")
