@@ -195,16 +195,6 @@ def _result_order(shape: Shape, order: tuple[int, ...], parts: tuple[Any, ...]) 
     return tuple(np.asarray(_laid_out(small, order)[key]).strides)
 
 
-def _strides(shape: Shape, order: Strides, itemsize: int) -> Strides:
-    """Dense strides of a shape, its axes in the given order."""
-    axes = sorted(range(len(shape)), key=lambda a: (order[a], -a))
-    result, step = [0] * len(shape), itemsize
-    for a in axes:
-        result[a] = step
-        step *= max(shape[a], 1)
-    return tuple(result)
-
-
 # --- reading --------------------------------------------------------------------------------------
 
 
@@ -228,7 +218,7 @@ def gathered(key: Key) -> ndarray:
         size = node.dtype.itemsize
         position = _position(key, [s // size for s in node.strides], indices, node.device)
         result = apply.gather(node, apply.broadcast_to(position, shape))
-        result.relay(_strides(shape, key.strides, size))
+        result.relay(shapes.k_strides(shape, [key.strides], size))
         return result
 
     return record(make, key.shown, *arrays, scalar=key.scalar and not shape)
