@@ -15,12 +15,12 @@ from .ndarray import as_array, binary, converted, ndarray, operand, record, resh
 from .options import into
 
 
-def _indices(name: str, given: Any, n: int, axis: int, device: str) -> ndarray:
-    """Indices into an axis as int64, counted from its beginning."""
+def _integers(name: str, given: Any, device: str) -> ndarray:
+    """An index array, or a TypeError."""
     i = bounds.index_array(given, device)
     if i.dtype.kind not in "iub":
         raise TypeError(f"{name}: expected integer indices, got {i.dtype.name}")
-    return bounds.within(f"{name}: ", i, n, axis)
+    return i
 
 
 def take(
@@ -61,7 +61,7 @@ def take(
     along = 0 if axis is None else shapes.normal_axis(axis, x.ndim)
     if axis is None:
         x = reshaped(x, (-1,))
-    places = _placed(indices, mode, x.shape[along], along, x.device.name)
+    places = _placed(indices, mode, x, along)
     shape = x.shape[:along] + places.shape + x.shape[along + 1 :]
 
     def make(node: Node, i: Node) -> Node:
@@ -70,12 +70,16 @@ def take(
     return into("take", record(make, x, places), out)  # type: ignore[no-any-return]
 
 
-def _placed(indices: Any, mode: str, n: int, axis: int, device: str) -> ndarray:
+def _placed(indices: Any, mode: str, x: ndarray, axis: int) -> ndarray:
     """Indices within the bounds of an axis, by NumPy's three modes."""
     if mode not in ("raise", "wrap", "clip"):
         raise ValueError(f"take: expected mode 'raise', 'wrap' or 'clip', got {mode!r}")
+    n, device = x.shape[axis], x.device.name
     if mode == "raise" or not n:
-        return _indices("take", indices, n, axis, device)
+        i = _integers("take", indices, device)
+        if 0 in x.shape[:axis]:  # as NumPy, which does not come to look at them
+            return converted(i, dtypes.int64, copy=False)
+        return bounds.within("take: ", i, n, axis)
     wide = converted(as_array(operand(indices, device), device), dtypes.int64, copy=False)
     if mode == "wrap":
         return binary(ops.remainder, wide, n)
@@ -129,7 +133,8 @@ def take_along_axis(x: Any, indices: Any, /, axis: int | None = -1) -> ndarray:
     if axis is None:
         x, axis = reshaped(x, (-1,)), 0
     axis = shapes.normal_axis(axis, x.ndim)
-    places = _indices("take_along_axis", indices, x.shape[axis], axis, x.device.name)
+    places = _integers("take_along_axis", indices, x.device.name)
+    places = bounds.within("take_along_axis: ", places, x.shape[axis], axis)
     if places.ndim != x.ndim:
         raise ValueError(
             f"take_along_axis: expected as many axes, got arrays of {x.ndim} and {places.ndim}"

@@ -141,3 +141,11 @@ def test_out(device):
     check(out, [3.0, 1.0])
     assert x.take([0, 2], None, out) is out
     check(out, [0.0, 2.0])
+
+
+@pytest.mark.parametrize("shape", [(0, 0), (0, 3), (0, 2, 4)])
+def test_where_nothing_is_taken_no_index_is_out_of_bounds(shape, device):
+    a = np.zeros(shape)
+    for indices in ([0], [5, -9]):
+        got = xp.take(xp.asarray(a), xp.asarray(indices), axis=1)
+        assert got.shape == np.take(a, indices, axis=1).shape
