@@ -18,7 +18,7 @@ from ..graph.node import Node
 from ..graph.shapes import Shape, Strides
 from ..lowering.device import Device
 from . import apply, bounds, library
-from .ndarray import as_array, geometry, ndarray, record, view
+from .ndarray import as_array, converted, geometry, ndarray, record, view
 
 # Rows of so many elements are copied by NumPy faster, row by row, than element by element.
 ROW = 8
@@ -260,7 +260,10 @@ def _position(key: Key, steps: Sequence[int], indices: Sequence[Node], device: s
 
 
 def checked(key: Key, *, now: bool = False) -> tuple[ndarray, ...]:
-    """The index arrays of a key as int64, from 0 to the extents - 1."""
+    """The index arrays of a key as int64, from 0 to the extents - 1. Where they name nothing, they
+    are not looked at, as NumPy does not."""
+    if not shapes.size(key.common):
+        return tuple(converted(i, dtypes.int64, copy=False) for i in key.arrays)
     extents = [key.shown.shape[a] for a in key.axes]
     return tuple(
         bounds.within("", i, n, a, now=now)

@@ -190,6 +190,8 @@ def compare(face, name, got, want, operands):
     complex_ = want.dtype.kind == "c"
     if complex_ and name == "pow":  # exp(b log(a)) magnifies the rounding of the exponent
         eps *= 32
+    if name.endswith(("eig", "eigvals")):  # they move by the condition of the eigenvectors
+        eps *= 32
     scale = 1 if name in ops.TABLE and not face and not complex_ else 1 + size
     np.testing.assert_allclose(got, want, rtol=32 * eps, atol=64 * eps * scale)
 

@@ -14,22 +14,22 @@ def unique(x: Any, *, index: bool, inverse: bool, counts: bool, equal_nan: bool)
     which one each element is, and how many there are."""
     flat = x.reshape(-1)
     options = {"return_inverse": inverse, "return_counts": counts, "equal_nan": equal_nan}
-    if x.dtype == cupy.float32:  # whose subnormal numbers CuPy's kernels take for 0
-        _, first, *rest = cupy.unique(_ranks(flat, equal_nan), return_index=True, **options)
+    if x.dtype in (cupy.float32, cupy.complex64):  # CuPy's kernels take their subnormals for 0
+        _, first, *rest = cupy.unique(_ranks(flat), return_index=True, **options)
         return (flat[first], *((first,) if index else ()), *rest)
     given = one_nan(flat) if x.dtype.kind == "f" else flat
     found = cupy.unique(given, return_index=index, **options)
     return found if isinstance(found, tuple) else (found,)
 
 
-def _ranks(x: Any, equal_nan: bool) -> Any:
-    """Integers that are ordered as float32 numbers are; NaNs come last, as one or as many."""
+def _ranks(x: Any) -> Any:
+    """Whole numbers as float64 that are ordered as float32 numbers are, NaN for NaN; for complex64
+    those of both parts as complex128."""
     bits = cupy.ascontiguousarray(x).view(cupy.int32)
-    size = (bits & 0x7FFFFFFF).astype(cupy.int64)
+    size = (bits & 0x7FFFFFFF).astype(cupy.float64)
     ranks = cupy.where(bits < 0, -size, size)
-    nan = size > 0x7F800000
-    last = cupy.arange(x.size) if not equal_nan else cupy.zeros(x.size, cupy.int64)
-    return cupy.where(nan, last + 0x80000000, ranks)
+    ranks = cupy.where(size > 0x7F800000, cupy.nan, ranks)
+    return ranks if x.dtype.kind == "f" else ranks.view(cupy.complex128)
 
 
 def bincount(x: Any, weights: Any = None, *, minlength: int) -> Any:
