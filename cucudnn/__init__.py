@@ -209,7 +209,6 @@ from .array.files import (
 )
 from .array.flat import Flat as flatiter  # noqa: N813 - NumPy's name
 from .array.functional import (
-    jit,
     map,
     reduce,
     scan,
@@ -247,6 +246,9 @@ from .array.iteration import (
     broadcast,
     nditer,
     nested_iters,
+)
+from .array.jit import (
+    jit as jit,
 )
 from .array.linear_algebra import (
     diagonal,

@@ -125,6 +125,7 @@ def _check(name: str, n: int, axis: int, low: int, high: int) -> None:
 def _look_later(name: str, i: ndarray, n: int, axis: int) -> None:
     if unit.tracing():
         return  # nothing of it will run
+    unit.note("uses index arrays that are looked at later")
     version = _version(i)
     with i.device.lock:
         waiting = unlooked.setdefault(i.device.name, [])

@@ -12,9 +12,9 @@ from ..graph.node import Node
 from ..graph.ops import Op
 from ..lowering import device as devices
 from . import apply, options
+from .caller import PACKAGE
 from .data_type import finfo
 from .ndarray import (
-    PACKAGE,
     as_array,
     binary,
     converted,

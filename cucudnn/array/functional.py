@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import functools
-import inspect
-import sys
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -17,10 +13,9 @@ from ..graph.dtypes import DType
 from ..graph.node import Node
 from ..graph.ops import Op
 from ..lowering import device as devices
-from . import apply, unit
+from . import apply
 from .ndarray import as_array, converted, ndarray, operand, record
 from .options import REDUCTIONS
-from .scalar_names import JITTED
 from .scalar_source import UncompilableError
 from .tracing import Trace, record_trace, trace
 
@@ -272,105 +267,4 @@ def _samples(dtype: DType) -> tuple[Any, Any]:
     return a.ravel(), b.ravel()
 
 
-# --- jit ------------------------------------------------------------------------------------------
-
-
-@overload
-def jit(function: Callable[P, R], /) -> Callable[P, R]: ...
-
-
-@overload
-def jit(
-    function: None = None, /, *, static_argnames: str | Iterable[str] = ()
-) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
-
-
-def jit(function: Any = None, /, *, static_argnames: str | Iterable[str] = ()) -> Any:
-    """Make each call of a function one unit of evaluation.
-
-    What the function computes is the same with and without it. Outside of it, operations on memory
-    that others can write (a large torch tensor, `from_dlpack`) run one by one when they are
-    recorded. Inside, they wait, and run with the arrays that are returned when the outermost call
-    ends, fused; or earlier, when a value is read, an array is handed to another library, or a
-    torch tensor is written. A NumPy array that is an operand must not be written inside.
-
-    Parameters
-    ----------
-    function : callable
-        A function or a method. Calls inside of it may be of such functions too.
-    static_argnames : str or iterable of str, optional
-        Parameters that are not arrays. They are accepted for other libraries' sake.
-
-    Examples
-    --------
-    >>> import cucudnn as xp
-    >>> @xp.jit
-    ... def swish(x):
-    ...     return x / (1 + xp.exp(-x))
-    >>> swish(xp.zeros(2))
-    array([0., 0.])
-    """
-    names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
-    if function is None:
-        return functools.partial(_jitted, names=names)
-    return _jitted(function, names)
-
-
-def _jitted(function: Any, names: tuple[str, ...]) -> Any:
-    if not callable(function):
-        raise TypeError(f"jit: expected a function, got {type(function).__name__}")
-    if names:
-        known = inspect.signature(function).parameters
-        wrong = [n for n in names if n not in known]
-        if wrong:
-            raise ValueError(f"jit: {function.__name__} has no parameter {wrong[0]}")
-
-    @functools.wraps(function)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        if unit.is_open():
-            return function(*args, **kwargs)
-        with unit.opened() as results, _torch_watched():
-            returned = function(*args, **kwargs)
-            results += _nodes(returned)
-        return returned
-
-    setattr(call, JITTED, function)
-    return call
-
-
-def _nodes(tree: Any) -> list[Node]:
-    """The nodes of the arrays in lists, tuples and dicts."""
-    found, stack = [], [tree]
-    while stack:
-        item = stack.pop()
-        if type(item) is ndarray:
-            found.append(item._storage.node)
-        elif isinstance(item, dict):
-            stack += item.values()
-        elif isinstance(item, (list, tuple)):
-            stack += item
-    return found[::-1]
-
-
-def _torch_watched() -> AbstractContextManager[Any]:
-    """Where torch is loaded: run what waits before a tensor is written."""
-    return _watch()() if "torch" in sys.modules else nullcontext()
-
-
-@lru_cache(maxsize=1)
-def _watch() -> Any:
-    from torch.utils._python_dispatch import TorchDispatchMode
-
-    class Watch(TorchDispatchMode):  # type: ignore[misc]
-        def __torch_dispatch__(
-            self, function: Any, types: Any, args: Any = (), kwargs: Any = None
-        ) -> Any:
-            schema = getattr(function, "_schema", None)
-            if schema is None or schema.is_mutable:
-                unit.settle()
-            return function(*args, **(kwargs or {}))
-
-    return Watch
-
-
-__all__ = ["jit", "map", "reduce", "scan"]
+__all__ = ["map", "reduce", "scan"]

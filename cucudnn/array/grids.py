@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from ..graph import dtypes
+from .caller import PACKAGE
 from .creation import arange
 from .elementwise import floor, log10, sign, where
 from .elementwise import pow as elementwise_pow
 from .manipulation import moveaxis
-from .ndarray import PACKAGE, as_array, converted, copied, geometry, ndarray, reshaped, view
+from .ndarray import as_array, converted, copied, geometry, ndarray, reshaped, view
 from .numpy_surface import call
 
 index_exp, s_, ndindex = np.index_exp, np.s_, np.ndindex

@@ -16,6 +16,7 @@ from ..lowering import evaluate as evaluation
 from ..lowering.log import logs, recording
 from ..settings import current
 from . import apply, index_arrays, library, unit
+from .caller import user_line
 from .ndarray import (
     check_writeable,
     converted,
@@ -30,7 +31,6 @@ from .ndarray import (
     record,
     reshaped,
     shows_other_bytes,
-    user_line,
     view,
 )
 
@@ -192,6 +192,7 @@ def _write_owned(x: ndarray, value: Callable[..., Node], other: Any) -> bool:
 
 def _becomes(storage: Storage, node: Node) -> None:
     """Give a storage its next version. With the recording lock held."""
+    unit.note("writes to an array")
     node.line = user_line()
     if not unit.tracing():
         logs[node.device].add(storage)  # first: Ctrl-C may come after any call

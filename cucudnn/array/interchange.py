@@ -21,8 +21,8 @@ from ..lowering import memory
 from ..lowering.device import Device
 from ..lowering.log import recording
 from . import apply, unit
+from .caller import PACKAGE
 from .ndarray import (
-    PACKAGE,
     SMALL,
     from_host,
     from_native,
@@ -31,6 +31,7 @@ from .ndarray import (
     record,
     wrap,
 )
+from .parameter import Parameter
 
 _NUMBERS: tuple[Any, ...] = (bool, int, float, complex)
 CPU, CUDA, CUDA_HOST, CUDA_MANAGED = 1, 2, 3, 13
@@ -72,6 +73,8 @@ def foreign_operand(x: Any, device: str) -> Any:
     """
     if isinstance(x, ndarray):
         return x
+    if type(x) is Parameter:
+        return x.operand()
     if isinstance(x, np.generic):
         dtype = dtypes.canonical(x.dtype)
         return record(lambda: apply.full((), x.item(), dtype, device), scalar=True)

@@ -7,7 +7,7 @@ import pickle
 import sys
 from collections.abc import Callable, Iterator
 from functools import lru_cache, partial
-from types import CodeType, FrameType, GenericAlias, ModuleType
+from types import GenericAlias, ModuleType
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
@@ -25,11 +25,12 @@ from ..lowering.log import logs, recording
 from ..settings import current
 from . import apply, unit
 from .apply import PyScalar
+from .caller import PACKAGE, user_line
+from .parameter import Parameter
 
 if TYPE_CHECKING:
     from .flat import Flat
 
-PACKAGE = __name__.partition(".")[0]
 SMALL = 65536  # bytes that are copied rather than shared or lent
 # Where the geometry arrays pretend to lie. Nobody reads there.
 IMAGINARY = 1 << 46
@@ -973,23 +974,6 @@ def wrap(node: Node, scalar: bool | None = None) -> ndarray:
 
 # By device: checks of index arrays whose values nobody has looked at, as bounds.py makes them.
 unlooked: dict[str, list[Any]] = {}
-# Whether a module's globals are this package's, by their identity.
-_ours: dict[int, bool] = {}
-
-
-def user_line() -> tuple[CodeType, int] | None:
-    """The instruction outside this package that is being run. Never a traceback object."""
-    frame: FrameType | None = sys._getframe(3)  # wrap and what called it are ours
-    while frame is not None:
-        names = frame.f_globals
-        ours = _ours.get(id(names))
-        if ours is None:
-            name = names.get("__name__", "")
-            ours = _ours[id(names)] = name.partition(".")[0] == PACKAGE
-        if not ours:
-            return frame.f_code, frame.f_lasti
-        frame = frame.f_back
-    return None
 
 
 def finish(result: ndarray, node: Node) -> ndarray:
@@ -1072,6 +1056,7 @@ def from_host(array: np.ndarray[Any, Any], device: str, *, scalar: bool = False)
 
 def _leaf(array: np.ndarray[Any, Any], device: Device) -> Node:
     """A stored node with the elements of a NumPy array, laid out as NumPy's copy would be."""
+    unit.note("takes values of the host")
     dtype = dtypes.canonical(array.dtype)
     strides = shapes.like_strides(array.shape, array.strides, dtype.itemsize)
     order = sorted(range(array.ndim), key=lambda a: (-strides[a], a))
@@ -1291,6 +1276,8 @@ _POWERS = {2: ops.square, 0.5: ops.sqrt, -1: ops.reciprocal, 1: ops.positive}
 
 def power(x: ndarray, y: Any) -> ndarray:
     """`x ** y`. Like NumPy, the usual scalar exponents are other ops: square, sqrt, reciprocal."""
+    if type(y) is Parameter:
+        y = y.plain()
     if type(y) in (int, float):
         short = _POWERS.get(y)
         if short is not None and (x.dtype.kind in "fcV" or (y == 2 and type(y) is int)):

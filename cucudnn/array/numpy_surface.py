@@ -24,7 +24,8 @@ from ..lowering import evaluate as evaluation
 from ..lowering.device import Device
 from ..settings import current
 from . import library, unit
-from .ndarray import PACKAGE, converted, from_host, from_native, ndarray
+from .caller import PACKAGE
+from .ndarray import converted, from_host, from_native, ndarray
 from .options import into
 
 FUNCTIONS = (

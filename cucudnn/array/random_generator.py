@@ -18,8 +18,9 @@ from ..graph import dtypes, shapes
 from ..graph.node import Node
 from . import apply
 from . import random_numbers as numbers
+from .caller import PACKAGE
 from .indexing import assign
-from .ndarray import PACKAGE, as_array, from_host, ndarray, record, reshaped
+from .ndarray import as_array, from_host, ndarray, record, reshaped
 from .options import into
 from .random_formulas import Formulas
 from .random_numbers import Counters

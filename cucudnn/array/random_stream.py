@@ -15,6 +15,7 @@ from ..graph.dtypes import DType
 from ..graph.shapes import Shape
 from ..lowering import device as devices
 from . import random_numbers as numbers
+from . import unit
 from .ndarray import converted, ndarray, operand, record
 from .random_numbers import WORD, Counters
 
@@ -82,6 +83,7 @@ class Stream:
 
     def _advance(self, count: int) -> tuple[int, int]:
         """Take counters; returns the key and the first."""
+        unit.note("draws random numbers")
         with self._lock:
             key, start = self._key, self._counter
             self._counter = (start + count) % WORD

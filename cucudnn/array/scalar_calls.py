@@ -16,7 +16,7 @@ from ..graph import dtypes, ops
 from ..graph.ops import Kind, Op
 from . import elementwise
 from . import scalar_text as text
-from .ndarray import PACKAGE
+from .caller import PACKAGE
 from .scalar_text import Texts, Value
 
 Call = Callable[[Texts, Sequence[Value]], Value]

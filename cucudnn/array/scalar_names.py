@@ -17,7 +17,8 @@ import numpy as np
 from ..graph.dtypes import DType, Operand
 from . import apply
 from . import scalar_text as text
-from .ndarray import PACKAGE, ndarray
+from .caller import PACKAGE
+from .ndarray import ndarray
 
 JITTED = "_cucudnn_jitted"  # what `jit` calls the function that it wraps
 

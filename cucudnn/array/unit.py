@@ -10,18 +10,39 @@ import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from types import CodeType
 
 from ..graph.node import Node, pending_closure
 from ..lowering import evaluate as evaluation
 from ..lowering.device import get
 from ..lowering.log import live_pending
+from .caller import user_line
 
 
 class ValueRead(BaseException):
     """A value was read that is not there while tracing. No error: nobody's `except` gets it."""
 
 
+class Watch:
+    """What a function did besides recording operations: the first such thing.
+
+    Attributes
+    ----------
+    why : str
+        Empty if there was nothing.
+    line : tuple of (code, instruction) or None
+        Where.
+    """
+
+    __slots__ = ("line", "why")
+
+    def __init__(self) -> None:
+        self.why = ""
+        self.line: tuple[CodeType, int] | None = None
+
+
 class _State(threading.local):
+    watch: Watch | None = None
     waiting: list[Node] | None = None
     tracing = False
     reads = 0  # attempts to read a value while tracing
@@ -97,8 +118,30 @@ def is_waiting() -> bool:
     return bool(state.waiting)
 
 
+@contextmanager
+def watched() -> Iterator[Watch]:
+    """See what a function does in this block."""
+    before, state.watch = state.watch, Watch()
+    try:
+        yield state.watch
+    finally:
+        state.watch = before
+
+
+def note(why: str) -> None:
+    """Say to who watches that something happens which is more than to record an operation."""
+    watch = state.watch
+    if watch is not None and not watch.why and not state.tracing:
+        watch.why, watch.line = why, user_line()
+
+
+READS = "reads a value"
+
+
 def settle() -> None:
     """Run what waits: a value is being read, or others are about to see or change memory."""
+    if state.watch is not None:
+        note(READS)
     if state.waiting and not state.tracing:
         _run(state.waiting, [])
         state.waiting = []

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
+from types import CodeType
 from typing import Any, TypeVar
 
 from ..graph import ops
@@ -168,6 +169,12 @@ def _run_planned(
     return run(found, signature.order, signature.shifts, device)
 
 
+def known_plan(device: Device, key: tuple[Any, ...]) -> Plan | None:
+    """The plan of a signature, if it is there."""
+    cache = _plans.get(device.name)
+    return None if cache is None else cache.get(key)
+
+
 def run(plan: Plan, order: list[Any], shifts: dict[int, int], device: Device) -> bool:
     """Run the steps. `order` holds the nodes by slot, and lets go of each when it is done with.
     Returns False as soon as another evaluation has come between."""
@@ -277,9 +284,14 @@ def _named(order: Sequence[Node | None], slot: int) -> Node | None:
 
 def where_recorded(node: Node) -> str:
     """The user's line that recorded a node, as "file:line", or nothing."""
-    if node.line is None:
+    return line_of(node.line)
+
+
+def line_of(where: tuple[CodeType, int] | None) -> str:
+    """An instruction of the user's as "file:line", or nothing."""
+    if where is None:
         return ""
-    code, instruction = node.line
+    code, instruction = where
     line = next(
         (n for first, end, n in code.co_lines() if first <= instruction < end and n is not None),
         code.co_firstlineno,

@@ -1,0 +1,689 @@
+"""jit."""
+
+import collections
+import math
+import random
+import threading
+import time
+import warnings
+
+import numpy as np
+import pytest
+
+import cucudnn as xp
+from cucudnn.array import jit as jit_module
+from cucudnn.array import unit
+from cucudnn.array.guards import Guards, UnguardableError, used_only_in_operators
+from cucudnn.array.parameter import Parameter
+from cucudnn.lowering import evaluate
+
+
+@pytest.fixture
+def fused():
+    with xp.config(fuse=True):
+        yield
+
+
+def numbers(*shape, dtype="float32", seed=3):
+    return np.random.default_rng(seed).standard_normal(shape).astype(dtype)
+
+
+def test_jit_keeps_the_function():
+    @xp.jit
+    def f(x, *, scale=2):
+        """Words."""
+        return x * scale
+
+    assert (f.__name__, f.__doc__, f.__wrapped__.__name__) == ("f", "Words.", "f")
+    np.testing.assert_array_equal(f(xp.ones(2), scale=3), [3, 3])
+    g = xp.jit(static_argnames="scale")(f.__wrapped__)
+    np.testing.assert_array_equal(g(xp.ones(2)), [2, 2])
+    with pytest.raises(ValueError, match="no parameter x2"):
+        xp.jit(f.__wrapped__, static_argnames=("scale", "x2"))
+    with pytest.raises(TypeError, match="expected a function"):
+        xp.jit(3)
+
+
+def test_jit_of_methods():
+    class Model:
+        weight = 3
+
+        @xp.jit
+        def forward(self, x):
+            return x * self.weight
+
+        @staticmethod
+        @xp.jit
+        def double(x):
+            return x * 2
+
+    np.testing.assert_array_equal(Model().forward(xp.ones(2)), [3, 3])
+    np.testing.assert_array_equal(Model.double(xp.ones(2)), [2, 2])
+
+
+Pair = collections.namedtuple("Pair", "a b")
+
+
+def test_what_is_returned_is_evaluated_together():
+    calls = []
+    original = evaluate.evaluate
+
+    @xp.jit
+    def f(x):
+        return {"sum": [x + 1, (x * 2, None)], "pair": Pair(x - 1, 7), "same": x}
+
+    x = xp.asarray(numbers(100)) * 1
+    xp.flush(x)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(evaluate, "evaluate", lambda n: calls.append(list(n)) or original(calls[-1]))
+        result = f(x)
+    assert len(calls) == 1
+    arrays = [result["sum"][0], result["sum"][1][0], result["pair"].a, result["same"]]
+    assert all(a._storage.node.data is not None for a in arrays)
+
+
+@pytest.mark.usefixtures("fused")
+def test_a_jitted_function_is_part_of_the_unit_of_its_caller():
+    @xp.jit
+    def inner(x):
+        return xp.map(lambda v: v + 1, x)
+
+    @xp.jit
+    def outer(x):
+        y = inner(x)
+        assert y._storage.node.data is None
+        return inner(y)
+
+    np.testing.assert_array_equal(outer(xp.zeros(3)), [2, 2, 2])
+    assert not unit.is_open()
+
+
+def test_values_may_be_read_inside():
+    @xp.jit
+    def f(x):
+        n = 0
+        while float((x * x).sum()) > 1:
+            x = x / 2
+            n += 1
+        return x, n
+
+    with pytest.warns(RuntimeWarning, match=r"f reads a value \(.*test_jit.py:\d+\)"):
+        x, n = f(xp.asarray([3.0, 4.0]))
+    assert n == 3
+    np.testing.assert_array_equal(x, [3 / 8, 4 / 8])
+    x, n = f(xp.asarray([30.0, 40.0]))  # no second warning
+    assert n == 6
+
+
+def test_exceptions_leave_the_unit():
+    @xp.jit
+    def f(x):
+        y = x + 1
+        raise KeyError("stop")
+        return y
+
+    with pytest.raises(KeyError, match="stop"):
+        f(np.ones(100_000))
+    assert not unit.is_open()
+    assert not unit.is_waiting()
+
+
+def test_jit_in_threads():
+    @xp.jit
+    def f(x, k):
+        return xp.map(lambda v: v * k if v > 0 else v, x + 1)
+
+    x, found = xp.asarray(numbers(1000)), {}
+
+    def work(k):
+        for _ in range(10):
+            found[k] = np.array(f(x, k))
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    y = np.array(x) + np.float32(1)
+    for k in range(4):
+        np.testing.assert_array_equal(found[k], np.where(y > 0, y * k, y))
+
+
+LARGE = 40_000  # more than 64 KiB: shared, not copied
+
+
+@pytest.mark.usefixtures("fused")
+def test_reads_of_shared_memory_wait_and_fuse():
+    memory = numbers(LARGE)
+    x = xp.asarray(memory, copy=False)
+
+    @xp.jit
+    def f(x):
+        return (x + 1) * 2 - x
+
+    before = evaluate.statistics.launches
+    y = f(x)
+    assert evaluate.statistics.launches - before == 1
+    expected = (memory + 1) * 2 - memory
+    memory[:] = 0
+    np.testing.assert_array_equal(y, expected)
+
+
+def test_what_else_depends_on_shared_memory_is_taken_too():
+    memory, kept = numbers(LARGE), []
+    x = xp.asarray(memory, copy=False)
+
+    @xp.jit
+    def f(x):
+        kept.append((x + 1) * 3)
+        return x * 2
+
+    y = f(x)
+    expected = memory * 2, (memory + 1) * 3
+    memory[:] = 0
+    np.testing.assert_array_equal(y, expected[0])
+    np.testing.assert_array_equal(kept[0], expected[1])
+
+
+def test_writes_of_shared_memory_inside():
+    memory = numbers(LARGE)
+    x = xp.asarray(memory, copy=False)
+    original = memory.copy()
+
+    @xp.jit
+    def f(x):
+        y = x + 1
+        x[:10] = 0
+        return y, x * 2
+
+    y, z = f(x)
+    np.testing.assert_array_equal(y, original + 1)
+    original[:10] = 0
+    np.testing.assert_array_equal(memory, original)
+    np.testing.assert_array_equal(z, original * 2)
+
+
+def test_a_failed_call_still_takes_what_it_read():
+    memory, kept = numbers(LARGE), []
+    x = xp.asarray(memory, copy=False)
+
+    @xp.jit
+    def f(x):
+        kept.append(x + 1)
+        raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        f(x)
+    expected = memory + 1
+    memory[:] = 0
+    np.testing.assert_array_equal(kept[0], expected)
+
+
+# --- torch ----------------------------------------------------------------------------------------
+
+
+def test_torch_tensors_are_operands_and_may_be_written_inside():
+    torch = pytest.importorskip("torch")
+    t = torch.randn(LARGE)
+    before = t.clone().numpy()
+
+    @xp.jit
+    def f(t):
+        y = xp.asarray(t, copy=False) + 1
+        t.zero_()
+        z = xp.asarray(t, copy=False) + 2
+        t.add_(5)
+        return y, z
+
+    y, z = f(t)
+    np.testing.assert_array_equal(y, before + 1)
+    np.testing.assert_array_equal(z, np.full(LARGE, 2, np.float32))
+
+
+def test_the_layer_with_a_torch_tensor():
+    torch = pytest.importorskip("torch")
+
+    @xp.jit
+    def custom_swish_activation(x):
+        return xp.map(lambda v: v * (1.0 / (1.0 + xp.exp(-v))), x)
+
+    @xp.jit
+    def my_layer(input_tensor, kernel):
+        convolved = xp.conv2d(input_tensor, kernel)
+        return custom_swish_activation(convolved)
+
+    pt_tensor = torch.randn(16, 3, 32, 32)
+    cucudnn_kernel = xp.random.rand(8, 3, 3, 3)
+    result = my_layer(pt_tensor, cucudnn_kernel)
+    weight = torch.from_numpy(np.array(cucudnn_kernel)).double()
+    convolved = torch.nn.functional.conv2d(pt_tensor.double(), weight)
+    expected = (convolved * torch.sigmoid(convolved)).numpy()
+    assert np.abs(np.array(result) - expected).max() <= 1e-5 * np.abs(expected).max()
+
+
+# --- calls that are recorded once -----------------------------------------------------------------
+
+
+@pytest.fixture
+def recorded(monkeypatch):
+    """A decorator. `f.ran()` is how many calls were not repeated from a recording."""
+    repeated = []
+    again = jit_module.Recording.again
+    monkeypatch.setattr(
+        jit_module.Recording, "again", lambda r, given: (repeated.append(r), again(r, given))[1]
+    )
+
+    def decorate(function):
+        owner, calls = jit_module.Recorded(function, ()), []
+
+        def call(*args, **kwargs):
+            calls.append(1)
+            return owner(args, kwargs)
+
+        call.ran = lambda: len(calls) - len(repeated)
+        call.owner = owner
+        return call
+
+    return decorate
+
+
+SCALE = 2.0
+WEIGHTS = []
+
+
+def same(got, want):
+    np.testing.assert_array_equal(np.asarray(got), np.asarray(want))
+
+
+@pytest.mark.usefixtures("fused")
+def test_a_second_call_records_nothing(device, recorded):
+    @recorded
+    def f(x, y):
+        return xp.exp(x) * y + 1, {"total": xp.sum(x * y, axis=0)}
+
+    for seed in range(4):
+        x, y = (xp.asarray(numbers(30, 5, seed=s)) for s in (seed, seed + 10))
+        got, more = f(x, y)
+        want, also = f.owner.function(x, y)
+        same(got, want)
+        same(more["total"], also["total"])
+    assert f.ran() == 1
+    f(xp.asarray(numbers(31, 5)), xp.asarray(numbers(31, 5)))
+    assert f.ran() == 2
+    f(xp.asarray(numbers(30, 5)).astype(xp.float64), xp.asarray(numbers(30, 5)))
+    assert f.ran() == 3
+
+
+@pytest.mark.usefixtures("fused")
+def test_library_calls_are_made_again(device, recorded):
+    @recorded
+    def f(x, w):
+        return xp.tanh(x @ w.T) + 1
+
+    for seed in range(3):
+        x, w = xp.asarray(numbers(7, 5, seed=seed)), xp.asarray(numbers(3, 5, seed=seed + 5))
+        same(f(x, w), f.owner.function(x, w))
+    assert f.ran() == 1
+
+
+@pytest.mark.usefixtures("fused")
+def test_views_of_what_is_made_and_of_arguments(device, recorded):
+    @recorded
+    def f(x):
+        y = x * 2
+        return y.T, x[1:], y[0], x
+
+    for seed in range(3):
+        a = numbers(4, 3, seed=seed)
+        x = xp.asarray(a)
+        turned, rest, row, itself = f(x)
+        same(turned, (a * 2).T)
+        same(rest, a[1:])
+        same(row, a[0] * 2)
+        assert itself is x
+        assert xp.shares_memory(turned, row)
+        rest[...] = 5
+        same(x[1:], np.full((3, 3), 5, np.float32))
+    assert f.ran() == 1
+
+
+@pytest.mark.usefixtures("fused")
+def test_floats_are_parameters(device, recorded):
+    @recorded
+    def f(x, scale, shift):
+        return x * scale - shift / x
+
+    a = numbers(100) + 3
+    x = xp.asarray(a)
+    for k in range(20):
+        scale, shift = 0.1 * k, -1.5 * k
+        same(f(x, scale, shift), a * np.float32(scale) - np.float32(shift) / a)
+    assert f.ran() == 1
+
+
+@pytest.mark.usefixtures("fused")
+def test_floats_that_decide_are_looked_at(device, recorded):
+    @recorded
+    def f(x, k):
+        if k > 1:
+            return x * k
+        return x + k
+
+    a = numbers(10)
+    x = xp.asarray(a)
+    for k in (0.5, 2.0, 0.5, 3.0, 2.0, -0.0, 0.0, 2.0):
+        same(f(x, k), a * np.float32(k) if k > 1 else a + np.float32(k))
+
+
+@pytest.mark.usefixtures("fused")
+@pytest.mark.parametrize("body", [
+    lambda x, k: x * (k * 2),
+    lambda x, k: x * math.sin(k),
+    lambda x, k: x + xp.full((3,), k),
+    lambda x, k: x**k,
+    lambda x, k: x * round(k),
+    lambda x, k: x * [k, 1.0][0],
+    lambda x, k: k - x * -k,
+    lambda x, k: xp.map(lambda v: v * k if v > 0 else v, x),
+    lambda x, k: x * (1.0 if k else 2.0),
+    lambda x, k: x * complex(k, 1),
+    lambda x, k: x * np.float32(2) * k + np.float32(3) * k,
+])  # fmt: skip
+def test_no_float_freezes(device, body):
+    f = xp.jit(body)
+    x = xp.asarray(numbers(3) + 5)
+    for k in (2.0, 0.5, -1.0, 0.0, 2.0, 3.0):
+        same(f(x, k), body(x, k))
+
+
+@pytest.mark.usefixtures("fused")
+def test_integers_and_texts_are_looked_at(device, recorded):
+    @recorded
+    def f(x, n, mode="sum"):
+        return getattr(x, mode)() if False else (xp.sum(x, axis=n) if mode == "sum" else x)
+
+    a = numbers(3, 4)
+    x = xp.asarray(a)
+    for _ in range(2):
+        np.testing.assert_allclose(np.asarray(f(x, 0)), a.sum(0), rtol=1e-5)
+        np.testing.assert_allclose(np.asarray(f(x, 1)), a.sum(1), rtol=1e-5)
+        same(f(x, 1, mode="none"), a)
+
+
+@pytest.mark.usefixtures("fused")
+def test_globals_and_closures_do_not_freeze(device, recorded, monkeypatch):
+    shift = 1.0
+
+    @recorded
+    def f(x):
+        return x * SCALE + shift
+
+    a = numbers(10)
+    x = xp.asarray(a)
+    same(f(x), a * 2 + 1)
+    same(f(x), a * 2 + 1)
+    assert f.ran() == 1
+    monkeypatch.setitem(f.owner.function.__globals__, "SCALE", 3.0)
+    same(f(x), a * 3 + 1)
+    shift = 7.0
+    same(f(x), a * 3 + 7)
+    assert f.ran() == 3
+
+
+@pytest.mark.usefixtures("fused")
+def test_functions_that_are_called_are_looked_at(device, recorded):
+    factor = [2.0]
+
+    def inner(x, k=1.0):
+        return x * factor[0] + k
+
+    @recorded
+    def f(x):
+        return inner(x)
+
+    a = numbers(10)
+    x = xp.asarray(a)
+    same(f(x), a * 2 + 1)
+    same(f(x), a * 2 + 1)
+    factor[0] = 5.0
+    same(f(x), a * 5 + 1)
+    inner.__defaults__ = (3.0,)
+    same(f(x), a * 5 + 3)
+    assert f.ran() == 3
+
+
+class Layer:
+    def __init__(self, weight):
+        self.weight = weight
+        self.scale = 1.0
+        self.unrelated = 0
+
+    @property
+    def doubled(self):
+        return self.scale * 2
+
+    def forward(self, x):
+        return x * self.weight * self.doubled
+
+
+@pytest.mark.usefixtures("fused")
+def test_attributes_do_not_freeze(device, recorded):
+    f = recorded(Layer.forward)
+    w = xp.asarray(numbers(10, seed=8))
+    layer, a = Layer(w), numbers(10)
+    x = xp.asarray(a)
+    b = np.asarray(w)
+    same(f(layer, x), a * b * 2)
+    layer.unrelated += 1
+    same(f(layer, x), a * b * 2)
+    assert f.ran() == 1
+    layer.scale = 3.0
+    same(f(layer, x), a * b * 6)
+    layer.weight = xp.asarray(numbers(10, seed=9))
+    b = np.asarray(layer.weight)
+    same(f(layer, x), a * b * 6)
+    layer.weight[3] = 100
+    b = np.asarray(layer.weight)
+    same(f(layer, x), a * b * 6)
+    other = Layer(w)
+    same(f(other, x), a * np.asarray(w) * 2)
+
+
+@pytest.mark.usefixtures("fused")
+def test_arguments_that_are_written_between_calls(device, recorded):
+    @recorded
+    def f(x):
+        return x + 1
+
+    a = numbers(10)
+    x = xp.asarray(a)
+    first = f(x)
+    x[2] = 50
+    a2 = a.copy()
+    a2[2] = 50
+    same(f(x), a2 + 1)
+    same(first, a + 1)
+    x *= 2  # pending
+    same(f(x), a2 * 2 + 1)
+    assert f.ran() == 1
+
+
+@pytest.mark.usefixtures("fused")
+def test_two_arguments_that_are_one(device, recorded):
+    @recorded
+    def f(x, y):
+        return x - y
+
+    x, y = xp.asarray(numbers(5)), xp.asarray(numbers(5, seed=9))
+    same(f(x, y), np.asarray(x) - np.asarray(y))
+    same(f(x, x), np.zeros(5, np.float32))
+    same(f(y, x), np.asarray(y) - np.asarray(x))
+    assert f.ran() == 2
+
+
+@pytest.mark.usefixtures("fused")
+@pytest.mark.parametrize("body", [
+    lambda x: x + random.random(),  # noqa: S311
+    lambda x: x + time.perf_counter() * 0 + len(WEIGHTS),
+    lambda x: x * xp.random.default_rng(0).normal(size=3),
+    lambda x: (WEIGHTS.append(1), x * len(WEIGHTS))[1],
+    lambda x: x + np.random.rand(),  # noqa: NPY002
+    lambda x: print(end="") or x + 1,
+    lambda x: x + np.arange(3.0),
+])  # fmt: skip
+def test_what_cannot_be_repeated_is_called(device, recorded, body):
+    f = recorded(body)
+    x = xp.ones(3)
+    for _ in range(4):
+        f(x)
+    assert f.ran() == 4
+    assert f.owner.never
+
+
+def test_random_numbers_differ(device):
+    rng = xp.random.default_rng(1)
+
+    @xp.jit
+    def f(x):
+        return x + rng.normal(size=3)
+
+    results = [np.asarray(f(xp.zeros(3))) for _ in range(3)]
+    again = xp.random.default_rng(1)
+    for r in results:
+        same(r, np.asarray(xp.zeros(3) + again.normal(size=3)))
+
+
+def test_writes_to_arguments_happen_each_time(device):
+    @xp.jit
+    def step(x):
+        x += 1
+        x[0] = 0
+        return x * 2
+
+    x = xp.zeros(4)
+    for k in range(1, 5):
+        same(step(x), [0, 2 * k, 2 * k, 2 * k])
+
+
+def test_errors_come_each_time(device):
+    @xp.jit
+    def f(x, y):
+        return x + y
+
+    for _ in range(3):
+        with pytest.raises(ValueError, match="add"):
+            f(xp.ones(3), xp.ones(4))
+    same(f(xp.ones(3), xp.ones(3)), [2, 2, 2])
+
+
+@pytest.mark.usefixtures("fused")
+def test_empty_and_0d(device, recorded):
+    @recorded
+    def f(x):
+        return x * 2 + 1
+
+    same(f(xp.ones((0, 3))), np.empty((0, 3)))
+    same(f(xp.ones((0, 3))), np.empty((0, 3)))
+    for v in (1.0, 2.0):
+        same(f(xp.asarray(v)), v * 2 + 1)
+
+
+@pytest.mark.usefixtures("fused")
+def test_settings_are_looked_at(device, recorded):
+    @recorded
+    def f(x):
+        return x + xp.ones(3)
+
+    x = xp.asarray(numbers(3))
+    f(x)
+    f(x)
+    assert f.ran() == 1
+    with xp.config(compile="never"):
+        f(x)
+    assert f.ran() == 2
+
+
+def test_a_function_whose_arguments_never_repeat_is_called(device, recorded):
+    @recorded
+    def f(x, n):
+        return x * n
+
+    x = xp.ones(3)
+    for n in range(jit_module.MANY + 5):
+        same(f(x, n), np.full(3, n))
+    assert f.owner.never
+    assert not f.owner.recordings
+
+
+def test_reading_warns_once(device):
+    @xp.jit
+    def f(x):
+        return x * 2 if x.sum() > 0 else x
+
+    with pytest.warns(RuntimeWarning, match="reads a value") as caught:
+        f(xp.ones(3))
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        same(f(-xp.ones(3)), [-1, -1, -1])
+
+
+# --- what functions depend on ---------------------------------------------------------------------
+
+
+def test_parameters_see_their_uses():
+    p = Parameter(2.5)
+    assert p.operand() == 2.5
+    assert not p.derived
+    for use in (
+        lambda p: p + 1, lambda p: 1 - p, lambda p: p < 3, lambda p: float(p), bool, int, hash,
+        repr, abs, round, lambda p: np.float32(3) * p, lambda p: f"{p:.1f}", lambda p: -p,
+        lambda p: p == 2.5, lambda p: divmod(p, 2), lambda p: p.is_integer(),
+    ):  # fmt: skip
+        p = Parameter(2.5)
+        assert use(p) == use(2.5)
+        assert p.derived, use
+
+
+def test_which_parameters_only_operators_use():
+    def operators(a, b, c, d, e, g):
+        d = a * b + c
+        g[c] = 1
+        return d > e, -a, lambda: g
+
+    def nested(a):
+        return [a * i for i in range(2)]
+
+    known = {n: used_only_in_operators(operators.__code__, n) for n in "abceg"}
+    assert known == {"a": False, "b": True, "c": False, "e": True, "g": False}
+    assert not used_only_in_operators(operators.__code__, "d")
+    assert isinstance(used_only_in_operators(nested.__code__, "a"), bool)
+
+
+def test_what_is_guarded():
+    weights = xp.ones(2)
+
+    def f(x):
+        return x * weights * SCALE
+
+    guards = Guards(f)
+    assert guards.arrays == [weights] or guards.arrays[0] is weights
+    assert guards.hold()
+    weights[0] = 2
+    assert not guards.hold()
+
+    class Computed:
+        def __getattr__(self, name):
+            return 1
+
+    class Slotted:
+        __slots__ = ("x",)
+
+    for x in (Computed(), Slotted(), {1, 2}, iter([1]), random, np.ones(2), open):
+
+        def g(y, x=x):
+            return y, x.random if x is random else x
+
+        with pytest.raises(UnguardableError):
+            Guards(g)
