@@ -108,7 +108,7 @@ class Recording(NamedTuple):
 
     Attributes
     ----------
-    guards : Guards
+    settings, guards : Settings, Guards
         What it depends on besides the arguments.
     memory : list
         By slot, what does not change: constants and arrays that are no arguments.
@@ -120,6 +120,7 @@ class Recording(NamedTuple):
         What is returned, with places in place of arrays.
     """
 
+    settings: Settings
     guards: Guards
     replay: Replay
     memory: list[Any]
@@ -128,10 +129,16 @@ class Recording(NamedTuple):
     outputs: list[tuple[int, Node, bool]]
     tree: Any
 
+    def holds(self, settings: Settings) -> bool:
+        """Whether everything that it depends on is as it was."""
+        same = settings is self.settings or settings == self.settings
+        return same and self.guards.hold()
+
     def again(self, given: Given) -> Any:
         """The call, with other arrays and numbers of the same kinds."""
         memory = self.memory.copy()
-        with self.replay.device.lock:  # so that the arguments stay what they are
+        device = self.replay.device
+        with device.lock, device.use():  # so that the arguments stay what they are
             for slot, which in self.arrays:
                 memory[slot] = given.arrays[which]._storage.node.data
             for slot, which in self.numbers:
@@ -173,12 +180,11 @@ class Given:
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
         free: frozenset[int],
-        settings: Settings,
     ) -> None:
         self.arrays: list[ndarray] = []
         self.numbers: list[float] = []
         self.objects: list[Any] = []
-        key: list[Any] = [settings]
+        key: list[Any] = []
         for number, x in enumerate(args):
             if type(x) is ndarray:
                 self._array(x, key)
@@ -248,12 +254,12 @@ class Recorded:
         if self.never or not settings.fuse:
             return self._called(args, kwargs)
         try:
-            given = Given(args, kwargs, self.free, settings)
+            given = Given(args, kwargs, self.free)
         except UnfitError:
             return self._called(args, kwargs)
         found = self.recordings.get(given.key)
         for recorded in found or ():
-            if recorded.guards.hold():
+            if recorded.holds(settings):
                 self.unused = 0
                 return recorded.again(given)
         return self._first(given, args, kwargs)
@@ -392,7 +398,7 @@ def _recording(
     replay = draft.finished()
     if replay is None:
         raise UnfitError
-    return Recording(guards, replay, memory, arrays, numbers, template.outputs, tree)
+    return Recording(current(), guards, replay, memory, arrays, numbers, template.outputs, tree)
 
 
 # --- what is returned -----------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from ..graph.ops import Kind
 from . import evaluate as evaluation
 from .device import Device
 from .log import logs
-from .plan import EmptyStep, KernelStep, LibraryStep, Plan
+from .plan import KernelStep, LibraryStep, Plan
 from .signature import Signature, sign
 
 
@@ -72,36 +72,48 @@ class Replay:
         self.device = device
         self.plan = plan
         self.shadows = shadows
+        self._sizes = [n.nbytes for n in shadows]
+        self._operations = sum(len(s.nodes) for s in plan.steps)
 
     def run(self, memory: list[Any]) -> None:
         """Run the steps. `memory` holds buffers and numbers by slot: those of the leaves are given,
-        those of what is stored are filled in."""
-        device = self.device
-        with device.lock, device.use():
-            device.prepare(self.plan.calls)
-            evaluation.with_room(device, lambda: self._run(memory))
+        those of what is stored are filled in. With the device's lock held, in its context."""
+        self.device.prepare(self.plan.calls)
+        try:
+            self._run(memory)
+        except MemoryError:
+            again = True
+        else:
+            again = False
+        if again:  # nothing of the first try is alive any more
+            evaluation.with_room(self.device, lambda: self._run(memory))
 
     def _run(self, memory: list[Any]) -> None:
-        device, shadows, statistics = self.device, self.shadows, evaluation.statistics
+        allocate, sizes, statistics = self.device.allocate, self._sizes, evaluation.statistics
+        made = 0
         for step in self.plan.steps:
-            outputs = [device.allocate(shadows[i].nbytes) for i in step.outputs]
-            if isinstance(step, KernelStep):
+            outputs = [allocate(sizes[i]) for i in step.outputs]
+            if type(step) is KernelStep:
                 arguments = [memory[i] for i in step.arguments]
                 scalars = [memory[i] for i in step.scalars]
                 statistics.launches += 1
-                step.call.ready(arguments, outputs, scalars, False).run()
+                ready = step.call.ready(arguments, outputs, scalars, False)
+                result = ready.function(*ready.arguments)
+                if ready.check is not None:
+                    ready.check(result)
             elif isinstance(step, LibraryStep):
-                operands = [self._native(i, memory) for i in step.operands]
-                node = shadows[step.outputs[0]]
-                statistics.calls += 1
-                call = getattr(device.library(), step.row.call)
-                call(node, device.view(outputs[0], node), *operands)
-            else:
-                assert isinstance(step, EmptyStep)
-            statistics.operations += len(step.nodes)
+                self._call(step, outputs[0], memory)
             for slot, buffer in zip(step.outputs, outputs, strict=True):
                 memory[slot] = buffer
-                logs[device.name].made += buffer.nbytes
+                made += buffer.nbytes
+        statistics.operations += self._operations
+        logs[self.device.name].made += made
+
+    def _call(self, step: LibraryStep, output: Any, memory: list[Any]) -> None:
+        device, node = self.device, self.shadows[step.outputs[0]]
+        operands = [self._native(i, memory) for i in step.operands]
+        evaluation.statistics.calls += 1
+        getattr(device.library(), step.row.call)(node, device.view(output, node), *operands)
 
     def _native(self, slot: int, memory: Sequence[Any]) -> Any:
         shadow = self.shadows[slot]
