@@ -10,6 +10,7 @@ import json
 import threading
 import time
 from datetime import UTC, datetime
+from typing import Any
 
 import machine
 import numpy as np
@@ -20,8 +21,9 @@ import cucudnn as xp
 AHEAD = 8  # calls that are launched before one is waited for
 
 
-def calls_per_second(devices: list[str], seconds: float) -> list[float]:
-    """Calls of chain10_64M a second on each device, at the same time."""
+def calls_per_second(devices: list[str], seconds: float, *, jit: bool) -> list[float]:
+    """Calls of chain10_64M a second on each device, at the same time; recorded each time, or once
+    by `jit`."""
     workload = next(w for w in workloads.CUDA if w.name == "chain10_64M")
     (host,) = workload.inputs(np.random.default_rng(0))
     found = dict.fromkeys(devices, 0.0)
@@ -29,15 +31,19 @@ def calls_per_second(devices: list[str], seconds: float) -> list[float]:
 
     def work(name: str) -> None:
         x = xp.asarray(host, device=name)
+
+        def run(x: Any) -> Any:
+            return workload.function(xp, x)
+
+        function = xp.jit(run) if jit else run
         for _ in range(3):
-            xp.flush(workload.function(xp, x))
+            xp.flush(function(x))
         xp.synchronize(name)
         together.wait()
         start, calls = time.perf_counter(), 0
         while time.perf_counter() - start < seconds:
             for _ in range(AHEAD):
-                result = workload.function(xp, x)
-                xp.flush(result)
+                xp.flush(function(x))
             xp.synchronize(name)
             calls += AHEAD
         found[name] = calls / (time.perf_counter() - start)
@@ -57,16 +63,19 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=2.0)
     options = parser.parse_args()
     devices = [str(d) for d in xp.__array_namespace_info__().devices() if d != "cpu"]
-    one = calls_per_second(devices[:1], options.seconds)
-    all_ = calls_per_second(devices, options.seconds)
-    report = {
+    report: dict[str, Any] = {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         **machine.description(["cucudnn", "numpy", "cupy"]),
         "devices": devices,
-        "calls_per_second_of_one": round(one[0], 1),
-        "calls_per_second_of_each": [round(n, 1) for n in all_],
-        "ratio": round(sum(all_) / one[0], 3),
     }
+    for jit in (False, True):
+        one = calls_per_second(devices[:1], options.seconds, jit=jit)
+        all_ = calls_per_second(devices, options.seconds, jit=jit)
+        report["jit" if jit else "recorded"] = {
+            "calls_per_second_of_one": round(one[0], 1),
+            "calls_per_second_of_each": [round(n, 1) for n in all_],
+            "ratio": round(sum(all_) / one[0], 3),
+        }
     for name, value in report.items():
         print(f"{name:<28}{value}")
     if options.json:

@@ -1,4 +1,5 @@
-"""What cucudnn costs on the host: importing, recording an operation, evaluating a small graph.
+"""What cucudnn costs on the host: importing, recording an operation, evaluating a small graph,
+repeating a call.
 
   python benchmarks/overhead.py [--device cpu|cuda] [--json PATH]
 
@@ -103,6 +104,21 @@ def flushed(xp: Any, x: Any, y: Any) -> dict[str, float]:
     return found
 
 
+def repeated(xp: Any, x: Any) -> dict[str, float]:
+    """µs of a call that `jit` has recorded."""
+    chain = xp.jit(lambda x: workloads.chain10(xp, x))
+    one = xp.jit(lambda x: x + 1.0)
+    found = {}
+    with xp.config(compile="always"):
+        for name, function in (("one_op", one), ("chain10", chain)):
+            function(x)
+            function(x)
+            xp.synchronize()
+            took = median_us(lambda f=function: f(x), 200, xp.synchronize)
+            found[f"jit_{name}_us"] = round(took, 2)
+    return found
+
+
 def eager(x: np.ndarray[Any, Any]) -> dict[str, float]:
     """The same in NumPy."""
     return {
@@ -135,6 +151,7 @@ def main() -> None:
             "import_beyond_numpy_ms": round(took["cucudnn"] - took["numpy"], 2),
             **recorded(xp, x),
             **flushed(xp, x, y),
+            **repeated(xp, x),
             **eager(host),
         }
     for name, value in report.items():

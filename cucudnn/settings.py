@@ -79,13 +79,10 @@ def from_environment() -> Settings:
     )
 
 
-_current: ContextVar[Settings] = ContextVar("cucudnn_settings")
 _base = from_environment()
+_current: ContextVar[Settings] = ContextVar("cucudnn_settings", default=_base)
 
-
-def current() -> Settings:
-    """The settings in force in this thread or task."""
-    return _current.get(_base)
+current = _current.get  # the settings in force in this thread or task
 
 
 def use_settings(**changes: Any) -> Token[Settings]:

@@ -12,7 +12,7 @@ _ours: dict[int, bool] = {}
 
 def user_line() -> tuple[CodeType, int] | None:
     """The instruction outside this package that is being run. Never a traceback object."""
-    frame: FrameType | None = sys._getframe(3)  # what calls this, and what called that, are ours
+    frame: FrameType | None = sys._getframe(4)  # three that lead here are ours
     while frame is not None:
         names = frame.f_globals
         ours = _ours.get(id(names))

@@ -60,11 +60,8 @@ class ndarray:  # noqa: N801 - NumPy's name
     def __init__(self, shape: Any = (), dtype: Any = dtypes.float64, device: Any = None) -> None:
         extents = (shape,) if isinstance(shape, SupportsIndex) else shape
         target = devices.get(device)
-        node = apply.empty(
-            tuple(operator.index(n) for n in extents), dtypes.canonical(dtype), target.name
-        )
-        with recording:
-            self._storage = wrap(node, scalar=False)._storage
+        wanted = tuple(operator.index(n) for n in extents), dtypes.canonical(dtype), target.name
+        self._storage = record(lambda: apply.empty(*wanted), scalar=False)._storage
         self._geometry, self._offset, self._scalar = None, 0, False
 
     # --- attributes -------------------------------------------------------------------------------
@@ -1133,8 +1130,10 @@ def unary(op: Op, x: Any) -> ndarray:
     """Record an elementwise op of one operand."""
     if type(x) is not ndarray:
         x = as_array(x)
-    settings = current()
-    evaluation.keep_budget(x._storage.node.device, settings)
+    settings, device = current(), x._storage.node.device
+    book = logs[device]
+    if book.made >= SMALL or book.recorded >= settings.pending_nodes:
+        evaluation.keep_budget(device, settings)
     if x._geometry is not None:
         x = plain(x)
     with recording:
@@ -1177,8 +1176,9 @@ def binary(op: Op, x: Any, y: Any) -> ndarray:
         if limit is not None:
             return limit
         array_x, array_y = type(x) is ndarray, type(y) is ndarray
-    settings = current()
-    evaluation.keep_budget(device, settings)
+    settings, book = current(), logs[device]
+    if book.made >= SMALL or book.recorded >= settings.pending_nodes:
+        evaluation.keep_budget(device, settings)
     # the usual operands, those of whole storages, without a call
     if array_x and x._geometry is not None:
         x = plain(x)
