@@ -403,6 +403,7 @@ from .array.utility import (
     size,
     synchronize,
 )
+from .lowering.compile import no_compile
 from .nn import conv2d
 from .settings import config
 
@@ -478,6 +479,7 @@ __all__ = [
     "broadcast_shapes",
     "broadcast_to",
     "byte",
+    "cache",
     "c_",
     "can_cast",
     "cbrt",
@@ -648,6 +650,7 @@ __all__ = [
     "newaxis",
     "nextafter",
     "nn",
+    "no_compile",
     "nonzero",
     "not_equal",
     "number",
@@ -770,6 +773,7 @@ __all__ = [
 __all__ += _FUNCTIONS
 
 if _TYPE_CHECKING:
+    from . import cache as cache
     from . import nn as nn
     from . import testing as testing
 else:
@@ -777,7 +781,7 @@ else:
     def __getattr__(name: str) -> _Any:
         """What takes long to import, and the rest of NumPy's functions: evaluated, called in NumPy
         or CuPy, wrapped."""
-        if name in ("nn", "testing"):
+        if name in ("cache", "nn", "testing"):
             return _import_module(f".{name}", __name__)
         if name in _ABSENT:
             raise AttributeError(f"cucudnn has no {name}: {_ABSENT[name]}")

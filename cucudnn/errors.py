@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["CompileError", "DeviceError"]
+__all__ = ["CompileError", "DeviceError", "NotCompiledError"]
 
 LINES_SHOWN = 3
 
@@ -34,3 +34,28 @@ class CompileError(RuntimeError):
 
 class DeviceError(ValueError):
     """Operands on different devices, or a device that is not there."""
+
+
+class NotCompiledError(RuntimeError):
+    """A kernel would have to be compiled inside of `no_compile()`.
+
+    Parameters
+    ----------
+    source : str
+        The text of the kernel.
+    difference : str
+        What it has that the most similar text of this process has not, and the reverse.
+    """
+
+    def __init__(self, source: str, difference: str) -> None:
+        super().__init__(source, difference)
+        self.source = source
+        self.difference = difference
+
+    def __str__(self) -> str:
+        if not self.difference:
+            return "a kernel is not in the cache, and nothing may be compiled here"
+        return (
+            "a kernel is not in the cache, and nothing may be compiled here; "
+            "from the most similar one it differs in\n" + self.difference
+        )

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import difflib
 import functools
 import hashlib
 import os
@@ -21,16 +22,25 @@ import shutil
 import stat
 import tempfile
 import warnings
-from collections.abc import Sequence
-from pathlib import Path
+import zipfile
+from collections import deque
+from collections.abc import Iterator, Sequence
+from contextvars import ContextVar
+from pathlib import Path, PurePath
 from typing import NamedTuple, Protocol
 
-from cucudnn.errors import CompileError
+from cucudnn.errors import CompileError, NotCompiledError
 
-__all__ = ["Cache", "CacheInfo", "Toolchain", "artefact", "cached", "clear", "info"]
+__all__ = [
+    "Cache", "CacheInfo", "Toolchain", "artefact", "cached", "clear", "export", "info", "load",
+    "no_compile",
+]  # fmt: skip
 
 LIMIT = 1 << 30  # bytes on disk
 KEY_DIGITS = 64  # hexadecimal digits of sha256
+SHOWN = 12  # lines of a difference
+
+_forbidden: ContextVar[bool] = ContextVar("cucudnn_no_compile", default=False)
 
 
 class Toolchain(Protocol):
@@ -82,6 +92,7 @@ class Cache:
         self.limit = limit
         self.hits = self.misses = self.compiles = 0
         self._verified: dict[str, Path] = {}
+        self._met: deque[str] = deque(maxlen=64)  # texts that were found or compiled
         # All are read, the last is written: a cache may become read-only while we use it.
         self._folders: list[Path] = []
         if folder is not None and (reason := _objection(folder)):
@@ -115,6 +126,9 @@ class Cache:
         """
         found = {text: self.find(text, toolchain) for text in dict.fromkeys(texts)}
         missing = [text for text, path in found.items() if path is None]
+        if missing and _forbidden.get():
+            raise NotCompiledError(missing[0], _difference(missing[0], self._met))
+        self._met.extend(t for t in found if t not in self._met)
         if missing:
             with tempfile.TemporaryDirectory(prefix="cucudnn-build-") as scratch:
                 results = toolchain.build(missing, Path(scratch))
@@ -139,6 +153,28 @@ class Cache:
         entries = sum(not file.path.endswith(".sum") for file in files)
         size = sum(file.size for file in files)
         return CacheInfo(self.folder, entries, size, self.hits, self.misses, self.compiles)
+
+    def export(self, path: str | os.PathLike[str]) -> int:
+        """Write every entry to a ZIP archive; returns how many there are."""
+        entries = 0
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            for file in self._files():
+                with contextlib.suppress(OSError):  # another process has removed it
+                    archive.write(file.path, PurePath(file.path).name)
+                    entries += file.path.endswith(".sum")
+        return entries
+
+    def load(self, path: str | os.PathLike[str]) -> int:
+        """Take the entries of an archive that `export` has written; returns how many were new."""
+        new = 0
+        with zipfile.ZipFile(path) as archive:
+            names = [n for n in archive.namelist() if n.find(".") == KEY_DIGITS and "/" not in n]
+            for name in sorted(names, key=lambda n: n.endswith(".sum")):  # the notes last
+                target = self.folder / name
+                if not target.exists():
+                    _write(target, archive.read(name))
+                    new += name.endswith(".sum")
+        return new
 
     def trim(self) -> None:
         """Remove the least recently used entries until a quarter of the limit is free."""
@@ -191,6 +227,22 @@ class _File(NamedTuple):
     used: float
     size: int
     path: str
+
+
+def _difference(text: str, others: Sequence[str] | deque[str]) -> str:
+    """The lines in which a text differs from the most similar of others."""
+    lines = text.splitlines()
+    own = set(lines)
+    if not others:
+        return ""
+    nearest = max(others, key=lambda t: len(own & set(t.splitlines())))
+    changes = [
+        line
+        for line in difflib.unified_diff(nearest.splitlines(), lines, lineterm="", n=0)
+        if line[:1] in "+-" and line[:3] not in ("+++", "---")
+    ]
+    more = [f"... and {len(changes) - SHOWN} lines more"] if len(changes) > SHOWN else []
+    return "\n".join(changes[:SHOWN] + more)
 
 
 def _key(text: str, toolchain: Toolchain) -> str:
@@ -340,3 +392,39 @@ def info() -> CacheInfo:
 def clear() -> None:
     """Remove every entry of the cache. What has been loaded stays usable."""
     _current().clear()
+
+
+def export(path: str | os.PathLike[str]) -> int:
+    """Write every entry of the cache to a ZIP archive; returns how many there are."""
+    return _current().export(path)
+
+
+def load(path: str | os.PathLike[str]) -> int:
+    """Take the entries of an archive that `export` has written; returns how many were new."""
+    return _current().load(path)
+
+
+@contextlib.contextmanager
+def no_compile() -> Iterator[None]:
+    """Let nothing be compiled in a block of code: what is in the cache runs, and what the CPU
+    would interpret is interpreted.
+
+    Raises
+    ------
+    NotCompiledError
+        Where a kernel would have to be compiled. It says in what the kernel differs from the most
+        similar one that this process has met.
+
+    Examples
+    --------
+    >>> import cucudnn as xp
+    >>> x = xp.zeros(3)
+    >>> with xp.no_compile():
+    ...     (x + 1).tolist()
+    [1.0, 1.0, 1.0]
+    """
+    token = _forbidden.set(True)
+    try:
+        yield
+    finally:
+        _forbidden.reset(token)
