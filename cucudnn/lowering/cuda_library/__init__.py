@@ -28,6 +28,7 @@ from .scan import scan
 from .sets import bincount, unique
 from .sorting import argsort, searchsorted, sort
 from .ufuncs import fold_at, reduceat
+from .user_kernels import elementwise_kernel, launch, raw_kernel, raw_module, reduction_kernel
 
 __all__ = [
     "accumulate",
@@ -42,14 +43,19 @@ __all__ = [
     "eigh",
     "eigvals",
     "eigvalsh",
+    "elementwise_kernel",
     "fft",
     "fold_at",
     "inv",
+    "launch",
     "matmul",
     "matmul_half",
     "nonzero",
     "qr",
+    "raw_kernel",
+    "raw_module",
     "reduceat",
+    "reduction_kernel",
     "repeat",
     "sample",
     "scan",
