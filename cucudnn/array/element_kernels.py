@@ -262,9 +262,10 @@ def _run(
     operands = [_on(x, device) for x in taken[:nin]]
     arguments = [*operands, *taken[nin:]]
     in_memory.check_device(spec.name, arguments, device)
-    for x in arguments[nin:]:
-        in_memory.check_result(spec.name, x)
     written = [not p.is_const for p in parameters[: len(args)]]
+    for x, writes in zip(arguments, written, strict=True):
+        if writes:
+            in_memory.check_result(spec.name, x)
     call = partial(getattr(device.library(), function), spec, **options)
     results = in_memory.run(call, arguments, written, device)
     if len(args) > nin:

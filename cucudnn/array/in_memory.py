@@ -84,18 +84,14 @@ def run(
         Where they are.
     """
     unit.settle()
-    with device.lock, device.use():
+    with device.lock, device.use():  # what is recorded meanwhile is evaluated afterwards
         evaluation.evaluate([node_of(x) for x in arguments if type(x) is ndarray])
-        if not any(w and type(x) is ndarray for x, w in zip(arguments, written, strict=True)):
-            taken = [library.native(x, device) if type(x) is ndarray else x for x in arguments]
-            return evaluation.with_room(device, partial(function, taken))
-        with recording:  # until it is launched nobody reads what is written
+        with recording:
             for x, writes in zip(arguments, written, strict=True):
                 if writes and type(x) is ndarray:
                     _own(x)
-            return function(
-                [_taken(x, writes, device) for x, writes in zip(arguments, written, strict=True)]
-            )
+            taken = [_taken(x, w, device) for x, w in zip(arguments, written, strict=True)]
+        return evaluation.with_room(device, partial(function, taken))
 
 
 def _own(x: ndarray) -> None:

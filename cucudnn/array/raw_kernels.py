@@ -150,7 +150,6 @@ class RawKernel:
         in_memory.check_device(self.name, taken, device)
         with device.lock, device.use():
             kernel = self._native(device)
-            kernel.kernel  # noqa: B018 - compiled here, before anything is kept from recording
         call = partial(
             device.library().launch, kernel, grid=_extents(grid), block=_extents(block),
             shared_mem=shared_mem, stream=stream,

@@ -75,6 +75,12 @@ class CIndexer {
     }
     index_[0] = i;
   }
+  // Along the last axis: how far it goes on, a step, and what follows when it has ended.
+  ptrdiff_t left() const { return shape_[_ndim - 1] - index_[_ndim - 1]; }
+  void step() { ++index_[_ndim - 1]; }
+  void carry() {
+    for (int d = _ndim - 1; d > 0 && index_[d] >= shape_[d]; --d) index_[d] = 0, ++index_[d - 1];
+  }
   // The next position along the first axes.
   void next(int axes = _ndim) {
     for (int d = axes - 1; d > 0; --d) {

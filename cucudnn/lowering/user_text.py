@@ -99,7 +99,7 @@ class _Arguments(NamedTuple):
 
 def _arguments(
     parameters: Iterable[Parameter], known: Sequence[DType], layouts: Iterable[Layout], at: int,
-    index: str,
+    index: str, position: str = "",
 ) -> _Arguments:  # fmt: skip
     found = _Arguments([], [])
     for parameter, dtype, layout in zip(parameters, known, layouts, strict=True):
@@ -113,7 +113,8 @@ def _arguments(
             of = f"CArray<{kind}, {layout.ndim}, {contiguous}>"
             found.declared.append(f"{const}{of} {array}(_w + {at});")
             if not parameter.raw:
-                found.elements.append(f"{const}{kind}& {name} = {array}[{index}.get()];")
+                place = position if position and layout.c_contiguous else f"{index}.get()"
+                found.elements.append(f"{const}{kind}& {name} = {array}[{place}];")
         at += layout.words
     return found
 
@@ -126,27 +127,29 @@ def elementwise(spec: Elementwise, types: Types, ndim: int, layouts: tuple[Layou
     on CUDA, where an element is a thread.
     """
     parameters = spec.inputs + spec.outputs
-    found = _arguments(parameters, types.inputs + types.outputs, layouts, ndim, "_ind")
+    found = _arguments(parameters, types.inputs + types.outputs, layouts, ndim, "_ind", "i")
     w = Writer()
     with w.block("XP_EXPORT void kernel(const int64_t* _w, int64_t _begin, int64_t _end)"):
         w(f"CIndexer<{ndim}> _ind(_w);", *found.declared, f"{spec.loop_prep};", "_ind.set(_begin);")
-        with w.block("for (ptrdiff_t i = _begin; i < _end; ++i, _ind.next())"):
-            w(*found.elements)
-            w("[&] { do {", f"{spec.operation};", "} while (false); }();")
+        with w.block("for (ptrdiff_t i = _begin; i < _end; _ind.carry())"):
+            w("const ptrdiff_t _stop = _ind.left() < _end - i ? i + _ind.left() : _end;")
+            with w.block("for (; i < _stop; ++i, _ind.step())"):
+                w(*found.elements, "[&] { do {", f"{spec.operation};", "} while (false); }();")
         w(f"{spec.after_loop};")
     return _opening(types, spec, spec.operation, spec.loop_prep, spec.after_loop) + str(w)
 
 
 @lru_cache(maxsize=1024)
 def reduction(
-    spec: Reduction, types: Types, reduced: int, kept: int, layouts: tuple[Layout, ...]
+    spec: Reduction, types: Types, reduced: int, ndims: tuple[int, int], layouts: tuple[Layout, ...]
 ) -> str:
     """The text of a reduction. Words: elements of a row, its parts, elements of a part, where the
-    parts' values go; the operands' shape, reduced axes first; the result's; the arguments.
+    parts' values go; the operands' shape, with the reduced axes first; the results'; the arguments.
 
     `kernel` folds parts of rows, `finish` the parts of each row.
     """
-    nin, at = len(spec.inputs), 4 + reduced + kept + max(kept, 1)
+    ndim, out_ndim = ndims
+    nin, at = len(spec.inputs), 4 + ndim + out_ndim
     ins = _arguments(spec.inputs, types.inputs, layouts[:nin], at, "_in_ind")
     at += sum(layout.words for layout in layouts[:nin])
     outs = _arguments(spec.outputs, types.outputs, layouts[nin:], at, "_out_ind")
@@ -158,8 +161,8 @@ def reduction(
     declared = [
         "const ptrdiff_t _n = _w[0], _parts = _w[1], _span = _w[2];",
         "_type_reduce* const _scratch = (_type_reduce*)_w[3];",
-        f"CIndexer<{max(reduced + kept, 1)}> _in_ind(_w + 4);",
-        f"CIndexer<{max(kept, 1)}> _out_ind(_w + {4 + reduced + kept});",
+        f"CIndexer<{ndim}> _in_ind(_w + 4);",
+        f"CIndexer<{out_ndim}> _out_ind(_w + {4 + ndim});",
         *ins.declared,
         *outs.declared,
         "auto _fold = [&](_type_reduce _a, _type_reduce _b) -> _type_reduce"

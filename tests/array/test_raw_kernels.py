@@ -266,6 +266,19 @@ def test_elementwise_refuses_what_does_not_fit(device):
         kernel(x, x, other=1)
 
 
+def test_numpy_arrays_that_cannot_be_used_where_they_are():
+    swapped = np.arange(6.0).astype(">f8")
+    odd = np.zeros(49, np.uint8)[1:].view(np.float64)
+    odd[...] = np.arange(6.0)
+    kernel = squared_difference()
+    check(kernel(swapped, xp.full(6, 1.0, device="cpu")), (np.arange(6.0) - 1) ** 2)
+    check(kernel(odd, xp.full(6, 1.0, device="cpu")), (np.arange(6.0) - 1) ** 2)
+    with pytest.raises(TypeError, match="byte order"):
+        kernel(odd, 1.0, swapped)
+    with pytest.raises(ValueError, match="aligned"):
+        kernel(odd, 1.0, odd)
+
+
 def test_definitions_are_checked():
     with pytest.raises(ValueError, match="type and a name"):
         xp.ElementwiseKernel("T", "T z", "z = 1")

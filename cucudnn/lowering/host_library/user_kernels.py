@@ -5,10 +5,11 @@ from __future__ import annotations
 import ctypes
 from array import array
 from collections.abc import Sequence
-from pathlib import Path
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
 from ...graph import dtypes, shapes
 from ...graph.shapes import Shape
@@ -51,7 +52,7 @@ def elementwise_kernel(
         If there is no compiler.
     """
     nin = len(spec.inputs)
-    operands, results = list(arguments[:nin]), list(arguments[nin:])
+    operands, results = [_native(x) for x in arguments[:nin]], list(arguments[nin:])
     shape = _loop_shape(spec.name, spec.inputs + spec.outputs, arguments, size)
     types = _types(spec, operands, results)
     if not results:
@@ -68,13 +69,10 @@ def elementwise_kernel(
             parameters, [*operands, *results], types.inputs + types.outputs, strict=True
         )
     ]
-    loose = [k for k, (p, x) in enumerate(zip(parameters, taken, strict=True)) if _is_free(p, x)]
-    if spec.reduce_dims:
-        taken = _collapsed(taken, loose)
-    space = taken[loose[0]].shape if loose else shape
+    taken, space, _head = _collapsed(parameters, taken, shape, len(shape), spec.reduce_dims)
     layouts = tuple(_layout(x) for x in taken)
     text = user_text.elementwise(spec, types, len(space), layouts)
-    function = toolchain.load(_compiled(spec.name, text), "kernel")
+    function = _function(spec.name, text, "kernel")
     words = array("q", [*space, *_words(taken)])
     threads.run(function, words.buffer_info()[0], shapes.size(shape), GRAIN)
     return tuple(results)
@@ -100,7 +98,7 @@ def reduction_kernel(
         As `elementwise_kernel`.
     """
     nin = len(spec.inputs)
-    operands, results = list(arguments[:nin]), list(arguments[nin:])
+    operands, results = [_native(x) for x in arguments[:nin]], list(arguments[nin:])
     shape = _loop_shape(spec.name, spec.inputs, operands, -1)
     axes = tuple(sorted(shapes.normal_axes(axis, len(shape))))
     kept = tuple(a for a in range(len(shape)) if a not in axes)
@@ -117,41 +115,51 @@ def reduction_kernel(
     if order != tuple(range(len(shape))) and any(p.raw for p in spec.inputs):
         raise NotImplementedError(f"{spec.name}: raw arrays need the first axes to be reduced")
     inputs = [
-        x.transpose(order) if order and _is_free(p, x) else x
-        for p, x in (
-            (p, _element_array(p, x, dtype, shape))
-            for p, x, dtype in zip(spec.inputs, operands, types.inputs, strict=True)
-        )
+        _element_array(p, x, dtype, shape)
+        for p, x, dtype in zip(spec.inputs, operands, types.inputs, strict=True)
     ]
+    turned = [x.transpose(order) if order and _is_free(p, x) else x
+              for p, x in zip(spec.inputs, inputs, strict=True)]  # fmt: skip
     outputs = [_kept_axes(p, x, axes, keepdims) for p, x in zip(spec.outputs, results, strict=True)]
     sizes = tuple(shape[a] for a in axes), tuple(shape[a] for a in kept)
-    _reduce(spec, types, sizes, [*inputs, *outputs])
+    _reduce(spec, types, sizes, turned, outputs)
     return tuple(results)
 
 
 def _reduce(
-    spec: Reduction, types: Types, sizes: tuple[Shape, Shape], arguments: list[Array]
+    spec: Reduction,
+    types: Types,
+    sizes: tuple[Shape, Shape],
+    inputs: list[Array],
+    outputs: list[Array],
 ) -> None:
     """Fold parts of rows, then the parts. What a part is depends on the row's length alone."""
     reduced, kept = sizes
-    layouts = tuple(_layout(x) for x in arguments)
-    text = user_text.reduction(spec, types, len(reduced), len(kept), layouts)
-    path = _compiled(spec.name, text)
     n, rows = shapes.size(reduced), shapes.size(kept)
+    small = spec.reduce_dims
+    inputs, space, head = _collapsed(spec.inputs, inputs, reduced + kept, len(reduced), small)
+    outputs, out_space, _head = _collapsed(spec.outputs, outputs, kept, len(kept), small)
+    layouts = tuple(_layout(x) for x in (*inputs, *outputs))
+    text = user_text.reduction(spec, types, head, (len(space), len(out_space)), layouts)
+    width = ctypes.CFUNCTYPE(ctypes.c_int64)(_function(spec.name, text, "width"))()
     parts = max(1, -(-n // GRAIN))
-    width = ctypes.CFUNCTYPE(ctypes.c_int64)(toolchain.load(path, "width"))()
     scratch = memory.allocate(width * rows * parts)
-    space = (*reduced, *kept) or (1,)
-    words = array(
-        "q", [n, parts, GRAIN, scratch.address, *space, *(kept or (1,)), *_words(arguments)]
-    )
+    numbers = [n, parts, GRAIN, scratch.address, *space, *out_space]
+    words = array("q", [*numbers, *_words(inputs), *_words(outputs)])
     address = words.buffer_info()[0]
     grain = max(1, GRAIN // max(1, min(n, GRAIN)))
-    threads.run(toolchain.load(path, "kernel"), address, rows * parts, grain)
-    threads.run(toolchain.load(path, "finish"), address, rows, GRAIN)
+    threads.run(_function(spec.name, text, "kernel"), address, rows * parts, grain)
+    threads.run(_function(spec.name, text, "finish"), address, rows, GRAIN)
 
 
 # --- what both do ---------------------------------------------------------------------------------
+
+
+def _native(x: Any) -> Any:
+    """An operand; a copy of an array whose elements C++ cannot read where they are."""
+    if isinstance(x, np.ndarray) and not (x.flags.aligned and x.dtype.isnative):
+        return x.astype(x.dtype.newbyteorder("="))
+    return x
 
 
 def _is_free(parameter: Parameter, x: Any) -> bool:
@@ -184,6 +192,8 @@ def _types(spec: Elementwise | Reduction, operands: list[Any], results: list[Any
     for x in results:
         if not isinstance(x, np.ndarray):
             raise TypeError(f"{spec.name}: a result must be an array, got {type(x).__name__}")
+        if not x.dtype.isnative:
+            raise TypeError(f"{spec.name}: a result must have native byte order, got {x.dtype}")
     known = [dtypes.canonical(x.dtype) if isinstance(x, np.ndarray) else None for x in operands]
     given = [dtypes.canonical(x.dtype) for x in results]
     return user_kernels.types(spec.name, spec.inputs, spec.outputs, known, given)
@@ -195,8 +205,8 @@ def _check_shapes(spec: Elementwise | Reduction, results: list[Any], shape: Shap
             raise ValueError(
                 f"{spec.name}: {parameter.name} has shape {x.shape}, the loop has {shape}"
             )
-        if not x.flags.writeable:
-            raise ValueError(f"{spec.name}: {parameter.name} is read-only")
+        if not x.flags.behaved:
+            raise ValueError(f"{spec.name}: {parameter.name} is read-only or not aligned")
 
 
 def _element_array(parameter: Parameter, x: Any, dtype: Any, shape: Shape) -> Any:
@@ -218,30 +228,42 @@ def _kept_axes(parameter: Parameter, x: Array, axes: Shape, keepdims: bool) -> A
     return x if x.ndim else x.reshape(1)
 
 
-def _collapsed(arguments: list[Any], which: Sequence[int]) -> list[Any]:
-    """The arrays of the loop with axes taken together that lie in all of them as one."""
-    if not which:
-        return arguments
-    shape = arguments[which[0]].shape
+def _collapsed(
+    parameters: Sequence[Parameter],
+    arguments: list[Array],
+    shape: Shape,
+    split: int,
+    together: bool,
+) -> tuple[list[Array], Shape, int]:
+    """The arguments, the shape of the loop, and how many of its axes are among the first `split`.
+
+    Axes that lie in all arrays of the loop as one are taken together if so asked, but none of the
+    first `split` with one behind.
+    """
+    free = [_is_free(p, x) for p, x in zip(parameters, arguments, strict=True)]
+    arrays = [x for x, f in zip(arguments, free, strict=True) if f]
+    if not (together and arrays):
+        return arguments, shape or (1,), split
     axes: list[int] = []  # the last of each group of axes
     extents: list[int] = []
-    for axis, n in enumerate(shape):
+    for axis, n in enumerate(arrays[0].shape):
         if n == 1:
             continue
-        if axes and all(
-            x.strides[axes[-1]] == x.strides[axis] * n for x in (arguments[k] for k in which)
-        ):
+        if axes and (axes[-1] < split) == (axis < split) and all(
+            x.strides[axes[-1]] == x.strides[axis] * n for x in arrays
+        ):  # fmt: skip
             axes[-1], extents[-1] = axis, extents[-1] * n
         else:
             axes.append(axis)
             extents.append(n)
-    found = list(arguments)
-    for k in which:
-        strides = [arguments[k].strides[a] for a in axes]
-        found[k] = np.lib.stride_tricks.as_strided(
-            arguments[k], extents or (1,), strides or (arguments[k].itemsize,)
-        )
-    return found
+    if len(axes) == arrays[0].ndim:
+        return arguments, shape, split
+    shape = tuple(extents) or (1,)
+    found = [
+        as_strided(x, shape, [x.strides[a] for a in axes] or [x.itemsize]) if f else x
+        for x, f in zip(arguments, free, strict=True)
+    ]
+    return found, shape, sum(a < split for a in axes)
 
 
 def _layout(x: Array) -> Layout:
@@ -255,11 +277,16 @@ def _words(arguments: Sequence[Array]) -> list[int]:
     return words
 
 
-def _compiled(name: str, text: str) -> Path:
-    host = toolchain.host_toolchain() if current().compile != "never" else None
+@lru_cache(maxsize=4096)
+def _load(text: str, host: toolchain.HostToolchain, symbol: str) -> int:
+    return toolchain.load(cache.artefact([text], host)[0], symbol)
+
+
+def _function(name: str, text: str, symbol: str) -> int:
+    """The address of a function of a text, which is compiled once."""
+    never = current().compile == "never"
+    host = None if never else toolchain.host_toolchain()
     if host is None or not threads.available():
-        why = "there is none that works" if host is None else "the thread pool cannot be compiled"
-        if current().compile == "never":
-            why = "compile is 'never'"
+        why = "compile is 'never'" if never else "there is none that works"
         raise RuntimeError(f"{name}: C++ on the CPU needs a compiler, and {why}")
-    return cache.artefact([text], host)[0]
+    return _load(text, host, symbol)
