@@ -143,7 +143,7 @@ class RawKernel:
         DeviceError
             If an array is on the CPU, or arrays are on two devices.
         CompileError
-            If the compiler refuses the text: `cupy.cuda.compiler.CompileException`.
+            If the compiler refuses the text.
         """
         taken, places = zip(*map(in_memory.found, args), strict=True) if args else ((), ())
         device = _gpu(self.name, in_memory.home(self.name, places))

@@ -302,10 +302,16 @@ def test_kernels_can_be_pickled():
     check(pickle.loads(pickle.dumps(L2NORM))(x), np.sqrt(5.0))
 
 
-def test_a_text_that_the_compiler_refuses():
+def test_a_text_that_the_compiler_refuses(device):
     kernel = xp.ElementwiseKernel("T x", "T y", "y = nothing_of_the_kind(x)", "wrong")
     with pytest.raises(CompileError, match="nothing_of_the_kind"):
-        kernel(xp.ones(3, device="cpu"))
+        kernel(xp.ones(3))
+    kernel = xp.ReductionKernel("T x", "T y", "nothing_of_the_kind", "a + b", "y = a", "0", "no")
+    with pytest.raises(CompileError, match="nothing_of_the_kind"):
+        kernel(xp.ones(3))
+    if device != "cpu":
+        with pytest.raises(CompileError, match="nothing_of_the_kind"):
+            xp.RawKernel("nothing_of_the_kind", "f")(1, 1, ())
 
 
 def test_without_a_compiler_it_says_so():

@@ -8,22 +8,28 @@ from functools import lru_cache
 from typing import Any
 
 import cupy
+from cupy.cuda.compiler import CompileException
 
+from ...errors import CompileError
 from ..user_kernels import Elementwise, Reduction
 
 
 @contextmanager
-def _on(stream: Any) -> Iterator[None]:
-    """What is launched on a stream runs after what the current one has, and before what comes."""
-    if stream is None:
-        yield
-        return
+def _on(stream: Any, name: str) -> Iterator[None]:
+    """What is launched on a stream runs after what the current one has, and before what comes. The
+    errors are ours."""
     current = cupy.cuda.get_current_stream()
-    stream.wait_event(current.record())
+    if stream is not None:
+        stream.wait_event(current.record())
     try:
         yield
+    except CompileException as error:
+        raise CompileError(error.source, str(error)) from None
+    except KeyError as error:  # of a placeholder that no array decides
+        raise TypeError(f"{name}: no array tells the type {error.args[0]}") from None
     finally:
-        current.wait_event(stream.record())
+        if stream is not None:
+            current.wait_event(stream.record())
 
 
 @lru_cache(maxsize=1024)
@@ -69,11 +75,8 @@ def elementwise_kernel(
 ) -> tuple[Any, ...]:
     """Run `cupy.ElementwiseKernel` and return its results."""
     kernel = _elementwise(spec)
-    with _on(stream):
-        try:
-            results = kernel(*arguments, size=size, stream=stream, block_size=block_size)
-        except KeyError as error:  # CuPy's, for a placeholder that no array decides
-            raise TypeError(f"{spec.name}: no array tells the type {error.args[0]}") from None
+    with _on(stream, spec.name):
+        results = kernel(*arguments, size=size, stream=stream, block_size=block_size)
     return tuple(results)
 
 
@@ -87,11 +90,8 @@ def reduction_kernel(
 ) -> tuple[Any, ...]:
     """Run `cupy.ReductionKernel` and return its result."""
     kernel = _reduction(spec)
-    with _on(stream):
-        try:
-            result = kernel(*arguments, axis=axis, keepdims=keepdims, stream=stream)
-        except KeyError as error:
-            raise TypeError(f"{spec.name}: no array tells the type {error.args[0]}") from None
+    with _on(stream, spec.name):
+        result = kernel(*arguments, axis=axis, keepdims=keepdims, stream=stream)
     return (result,)
 
 
@@ -115,6 +115,6 @@ def launch(
     kernel: Any, arguments: Sequence[Any], *, grid: Any, block: Any, shared_mem: int, stream: Any
 ) -> tuple[Any, ...]:
     """Launch a `cupy.RawKernel`; nothing waits for it."""
-    with _on(stream):
+    with _on(stream, kernel.name):
         kernel(grid, block, tuple(arguments), shared_mem=shared_mem, stream=stream)
     return ()
