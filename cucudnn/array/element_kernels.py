@@ -259,9 +259,7 @@ def _run(
         )
     taken, places = zip(*map(in_memory.found, args), strict=True) if args else ((), ())
     device = in_memory.home(spec.name, places)
-    operands = [_on(x, device) for x in taken[:nin]]
-    arguments = [*operands, *taken[nin:]]
-    in_memory.check_device(spec.name, arguments, device)
+    arguments = [_on(x, p, device) for x, p in zip(taken, parameters, strict=False)]
     written = [not p.is_const for p in parameters[: len(args)]]
     for x, writes in zip(arguments, written, strict=True):
         if writes:
@@ -273,9 +271,9 @@ def _run(
     return tuple(from_native(x, device, scalar=False) for x in results)
 
 
-def _on(x: Any, device: Device) -> Any:
-    """An operand that is NumPy's as an array on a GPU."""
-    if device.kind == "cpu" or not isinstance(x, np.ndarray):
+def _on(x: Any, parameter: Parameter, device: Device) -> Any:
+    """An array of NumPy's that is only read as one on a GPU."""
+    if device.kind == "cpu" or not parameter.is_const or not isinstance(x, np.ndarray):
         return x
     return as_array(x, device.name)
 

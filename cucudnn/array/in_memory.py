@@ -27,41 +27,31 @@ NUMBERS = (bool, int, float, complex, np.generic)
 
 
 def found(x: Any) -> tuple[Any, Device | None]:
-    """An argument as it is passed on, and where it is: ours as it is, others' arrays as NumPy's or
-    CuPy's on the same memory. What is no array is nowhere."""
+    """An argument as it is passed on, and where it must be used: ours as it is, others' arrays as
+    NumPy's or CuPy's on the same memory. Numbers and NumPy's arrays may be used anywhere."""
     if type(x) is ndarray:
         return x, x.device
     if x is None or isinstance(x, NUMBERS):
         return x, None
-    return foreign_array(x) or (x, None)
+    native, device = foreign_array(x) or (x, None)
+    return native, device if device is not None and device.kind != "cpu" else None
 
 
 def home(name: str, places: Sequence[Device | None]) -> Device:
-    """The device of a call: that of its arrays, but NumPy arrays may meet those of a GPU.
+    """The device of a call: that of its arrays, else the default one.
 
     Raises
     ------
     DeviceError
         If there are several.
     """
-    known = dict.fromkeys(d for d in places if d is not None)
-    gpus = [d for d in known if d.kind != "cpu"]
-    if len(gpus) > 1:
+    first, *others = dict.fromkeys(d for d in places if d is not None) or (devices.get(None),)
+    if others:
         raise DeviceError(
-            f"{name}: arguments on two devices, {gpus[0]} and {gpus[1]}; "
+            f"{name}: arguments on two devices, {first} and {others[0]}; "
             "move one with .to_device(...)"
         )
-    return gpus[0] if gpus else next(iter(known), None) or devices.get(None)
-
-
-def check_device(name: str, arguments: Sequence[Any], device: Device) -> None:
-    """Raise DeviceError unless our arrays are on a device."""
-    for x in arguments:
-        if type(x) is ndarray and x.device != device:
-            raise DeviceError(
-                f"{name}: arguments on two devices, {device} and {x.device}; "
-                "move one with .to_device(...)"
-            )
+    return first
 
 
 def run(

@@ -147,7 +147,6 @@ class RawKernel:
         """
         taken, places = zip(*map(in_memory.found, args), strict=True) if args else ((), ())
         device = _gpu(self.name, in_memory.home(self.name, places))
-        in_memory.check_device(self.name, taken, device)
         with device.lock, device.use():
             kernel = self._native(device)
         call = partial(

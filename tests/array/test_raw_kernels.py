@@ -229,6 +229,18 @@ def test_elementwise_takes_others_arrays(device):
     squared_difference()(a, a, shared)
     assert float(abs(b).sum()) == 0
     check(squared_difference()(xp.full(6, 2.0), np.arange(6.0)), (np.arange(6.0) - 2) ** 2)
+    result = squared_difference()(np.full(6, 2.0), np.arange(6.0))
+    assert result.device == device
+    check(result, (np.arange(6.0) - 2) ** 2)
+
+
+def test_numpy_arrays_are_not_written_on_a_gpu(gpu):
+    x, y = xp.ones(3), np.zeros(3)
+    with pytest.raises(TypeError):
+        squared_difference()(x, 2.0, y)
+    kernel = xp.ElementwiseKernel("T x, _non_const raw T y", "T z", "z = x; y[i] = -x", "both")
+    with pytest.raises(TypeError):
+        kernel(x, y)
 
 
 def test_elementwise_takes_torch_tensors(device):
@@ -271,10 +283,11 @@ def test_numpy_arrays_that_cannot_be_used_where_they_are():
     kernel = squared_difference()
     check(kernel(swapped, xp.full(6, 1.0, device="cpu")), (np.arange(6.0) - 1) ** 2)
     check(kernel(odd, xp.full(6, 1.0, device="cpu")), (np.arange(6.0) - 1) ** 2)
-    with pytest.raises(TypeError, match="byte order"):
-        kernel(odd, 1.0, swapped)
-    with pytest.raises(ValueError, match="aligned"):
-        kernel(odd, 1.0, odd)
+    with xp.config(device="cpu"):
+        with pytest.raises(TypeError, match="byte order"):
+            kernel(odd, 1.0, swapped)
+        with pytest.raises(ValueError, match="aligned"):
+            kernel(odd, 1.0, odd)
 
 
 def test_definitions_are_checked():
