@@ -329,6 +329,14 @@ def test_a_text_that_the_compiler_refuses(device):
         code = 'extern "C" __global__ void f() { nothing_of_the_kind(); }'
         with pytest.raises(CompileError, match="nothing_of_the_kind"):
             xp.RawKernel(code, "f")(1, 1, ())
+        for use in (
+            xp.RawKernel(code, "f").compile,
+            xp.RawModule(code=code).compile,
+            lambda: xp.RawModule(code=code).get_function("f"),
+            lambda: xp.RawKernel(code, "f").num_regs,
+        ):
+            with pytest.raises(CompileError, match="nothing_of_the_kind"):
+                use()
 
 
 def test_without_a_compiler_it_says_so():

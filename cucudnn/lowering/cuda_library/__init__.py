@@ -28,7 +28,14 @@ from .scan import scan
 from .sets import bincount, unique
 from .sorting import argsort, searchsorted, sort
 from .ufuncs import fold_at, reduceat
-from .user_kernels import elementwise_kernel, launch, raw_kernel, raw_module, reduction_kernel
+from .user_kernels import (
+    elementwise_kernel,
+    kernel_errors,
+    launch,
+    raw_kernel,
+    raw_module,
+    reduction_kernel,
+)
 
 __all__ = [
     "accumulate",
@@ -47,6 +54,7 @@ __all__ = [
     "fft",
     "fold_at",
     "inv",
+    "kernel_errors",
     "launch",
     "matmul",
     "matmul_half",

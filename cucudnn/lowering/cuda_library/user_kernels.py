@@ -15,20 +15,28 @@ from ..user_kernels import Elementwise, Reduction
 
 
 @contextmanager
-def _on(stream: Any, name: str) -> Iterator[None]:
-    """What is launched on a stream runs after what the current one has, and before what comes. The
-    errors are ours."""
-    current = cupy.cuda.get_current_stream()
-    if stream is not None:
-        stream.wait_event(current.record())
+def kernel_errors(name: str) -> Iterator[None]:
+    """Raise our errors for CuPy's."""
     try:
         yield
     except CompileException as error:
         raise CompileError(error.source, str(error)) from None
     except KeyError as error:  # of a placeholder that no array decides
         raise TypeError(f"{name}: no array tells the type {error.args[0]}") from None
-    finally:
-        if stream is not None:
+
+
+@contextmanager
+def _on(stream: Any, name: str) -> Iterator[None]:
+    """What is launched on a stream runs after what the current one has, and before what comes."""
+    with kernel_errors(name):
+        if stream is None:
+            yield
+            return
+        current = cupy.cuda.get_current_stream()
+        stream.wait_event(current.record())
+        try:
+            yield
+        finally:
             current.wait_event(stream.record())
 
 
