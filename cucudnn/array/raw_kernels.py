@@ -27,14 +27,14 @@ class _Attribute:
         if kernel is None:
             return self
         device = _gpu(kernel.name)
-        with device.lock, device.use(), device.library().kernel_errors(kernel.name):
+        with device.lock, device.use(), device.library().kernel_errors():
             return getattr(kernel._native(device), self.name)
 
     def __set__(self, kernel: RawKernel, value: Any) -> None:
         if not self.settable:
             raise AttributeError(f"{self.name} cannot be set")
         device = _gpu(kernel.name)
-        with device.lock, device.use(), device.library().kernel_errors(kernel.name):
+        with device.lock, device.use(), device.library().kernel_errors():
             setattr(kernel._native(device), self.name, value)
 
 
@@ -181,7 +181,7 @@ class RawKernel:
             Where the compiler's words go.
         """
         device = _gpu(self.name)
-        with device.lock, device.use(), device.library().kernel_errors(self.name):
+        with device.lock, device.use(), device.library().kernel_errors():
             self._native(device).compile(log_stream)
 
     def __repr__(self) -> str:
@@ -252,7 +252,7 @@ class RawModule:
     def module(self) -> Any:
         """CuPy's compiled module."""
         device = _gpu("RawModule")
-        with device.lock, device.use(), device.library().kernel_errors("RawModule"):
+        with device.lock, device.use(), device.library().kernel_errors():
             return self._native(device).module
 
     def compile(self, log_stream: Any = None) -> None:
@@ -264,13 +264,13 @@ class RawModule:
             Where the compiler's words go.
         """
         device = _gpu("RawModule")
-        with device.lock, device.use(), device.library().kernel_errors("RawModule"):
+        with device.lock, device.use(), device.library().kernel_errors():
             self._native(device).compile(log_stream)
 
     def get_function(self, name: str) -> RawKernel:
         """A kernel of the module, by its name or a name expression."""
         device = _gpu("RawModule")
-        with device.lock, device.use(), device.library().kernel_errors("RawModule"):
+        with device.lock, device.use(), device.library().kernel_errors():
             native = self._native(device).get_function(name)
         given = ("translate_cucomplex", "enable_cooperative_groups", "jitify")
         options = {k: self._options[k] for k in given}
@@ -284,7 +284,7 @@ class RawModule:
         `asarray(cupy.ndarray(shape, dtype, pointer), copy=False)` is an array there.
         """
         device = _gpu("RawModule")
-        with device.lock, device.use(), device.library().kernel_errors("RawModule"):
+        with device.lock, device.use(), device.library().kernel_errors():
             return self._native(device).get_global(name)
 
 

@@ -15,29 +15,35 @@ from ..user_kernels import Elementwise, Reduction
 
 
 @contextmanager
-def kernel_errors(name: str) -> Iterator[None]:
-    """Raise our errors for CuPy's."""
+def kernel_errors() -> Iterator[None]:
+    """Raise our error for what CuPy's compiler refuses."""
     try:
         yield
     except CompileException as error:
         raise CompileError(error.source, str(error)) from None
-    except KeyError as error:  # of a placeholder that no array decides
-        raise TypeError(f"{name}: no array tells the type {error.args[0]}") from None
 
 
 @contextmanager
-def _on(stream: Any, name: str) -> Iterator[None]:
+def _on(stream: Any) -> Iterator[None]:
     """What is launched on a stream runs after what the current one has, and before what comes."""
-    with kernel_errors(name):
-        if stream is None:
-            yield
-            return
-        current = cupy.cuda.get_current_stream()
+    current = cupy.cuda.get_current_stream()
+    if stream is not None:
         stream.wait_event(current.record())
-        try:
+    try:
+        with kernel_errors():
             yield
-        finally:
+    finally:
+        if stream is not None:
             current.wait_event(stream.record())
+
+
+@contextmanager
+def _types_of(name: str) -> Iterator[None]:
+    """Name the placeholder that no array decides, for which CuPy raises KeyError."""
+    try:
+        yield
+    except KeyError as error:
+        raise TypeError(f"{name}: no array tells the type {error.args[0]}") from None
 
 
 @lru_cache(maxsize=1024)
@@ -83,7 +89,7 @@ def elementwise_kernel(
 ) -> tuple[Any, ...]:
     """Run `cupy.ElementwiseKernel` and return its results."""
     kernel = _elementwise(spec)
-    with _on(stream, spec.name):
+    with _on(stream), _types_of(spec.name):
         results = kernel(*arguments, size=size, stream=stream, block_size=block_size)
     return tuple(results)
 
@@ -98,7 +104,7 @@ def reduction_kernel(
 ) -> tuple[Any, ...]:
     """Run `cupy.ReductionKernel` and return its result."""
     kernel = _reduction(spec)
-    with _on(stream, spec.name):
+    with _on(stream), _types_of(spec.name):
         result = kernel(*arguments, axis=axis, keepdims=keepdims, stream=stream)
     return (result,)
 
@@ -123,6 +129,6 @@ def launch(
     kernel: Any, arguments: Sequence[Any], *, grid: Any, block: Any, shared_mem: int, stream: Any
 ) -> tuple[Any, ...]:
     """Launch a `cupy.RawKernel`; nothing waits for it."""
-    with _on(stream, kernel.name):
+    with _on(stream):
         kernel(grid, block, tuple(arguments), shared_mem=shared_mem, stream=stream)
     return ()
