@@ -108,6 +108,10 @@ from .array.data_type import (
     uint32,
     uint64,
 )
+from .array.element_kernels import (
+    ElementwiseKernel,
+    ReductionKernel,
+)
 from .array.elementwise import (
     abs,
     absolute,
@@ -299,6 +303,10 @@ from .array.products import (
     matvec,
     vecmat,
 )
+from .array.raw_kernels import (
+    RawKernel,
+    RawModule,
+)
 from .array.report import (
     explain,
     show_config,
@@ -412,7 +420,11 @@ asanyarray = asarray
 bitwise_not = bitwise_invert
 
 __all__ = [
+    "ElementwiseKernel",
     "False_",
+    "RawKernel",
+    "RawModule",
+    "ReductionKernel",
     "True_",
     "__array_api_version__",
     "__array_namespace_info__",

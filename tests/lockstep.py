@@ -13,6 +13,8 @@ import numpy as np
 import cucudnn as xp
 from cucudnn.array import bounds, unit
 from cucudnn.lowering import device as devices
+from cucudnn.lowering.toolchain import host_toolchain
+from cucudnn.settings import current
 from tests.statements.protocols import same_draw, two_draws
 from tests.support import FAILURES, broken, foreign
 
@@ -38,6 +40,13 @@ def shuffle(x, seed):
     xp.random.default_rng(seed).shuffle(x)
 
 
+NEGATE = xp.ElementwiseKernel("", "T x", "x = -x", "negate", no_return=True)
+
+
+def negate_by_numpy(x):
+    np.negative(x, out=x)
+
+
 # What is the same on both sides. NumPy's functions call ours for our arrays.
 COMMON = {"np": np, "copy": copy, "host": lambda *a: make(np, *a)}
 
@@ -54,7 +63,7 @@ class Ours:
             "export": self.export, "foreign": self.foreign, "share": self.share,
             "broken": self.broken, "flush": xp.flush, "pickled": self.pickled,
             "begin": self.begin, "end": self.end, "draw": draw, "shuffle": shuffle,
-            "draw_two": draw_two, **COMMON,
+            "draw_two": draw_two, "negate": self.negate, **COMMON,
         }  # fmt: skip
 
     def snapshot(self, x):
@@ -69,6 +78,10 @@ class Ours:
 
     def share(self, a):
         return xp.asarray(a, copy=False)
+
+    def negate(self, x):
+        compiles = host_toolchain() is not None and current().compile != "never"
+        (NEGATE if compiles or self.device.kind != "cpu" else negate_by_numpy)(x)
 
     def begin(self):
         """Open a unit, as `jit` does."""
@@ -100,7 +113,7 @@ class Theirs:
             "snapshot": lambda x: x[...] if ours.was_shared else np.array(x, order="K"),
             "broken": lambda x: None, "begin": lambda: None, "end": lambda: None,
             "pickled": lambda x: pickle.loads(pickle.dumps(x)), "shuffle": self.shuffle,
-            "draw": self.draw, "draw_two": self.draw_two, **COMMON,
+            "draw": self.draw, "draw_two": self.draw_two, "negate": negate_by_numpy, **COMMON,
         }  # fmt: skip
 
     def draw(self, *arguments):

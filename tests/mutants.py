@@ -7,10 +7,22 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from cucudnn.array import apply, bounds, index_arrays, indexing, interchange, ndarray, options, unit
+from cucudnn.array import (
+    apply,
+    bounds,
+    in_memory,
+    index_arrays,
+    indexing,
+    interchange,
+    ndarray,
+    options,
+    unit,
+)
 from cucudnn.graph import ops, philox, shapes
 from cucudnn.graph.node import Node, store
 from cucudnn.lowering import evaluate, host_library, log, partition, predicates, writes
+from cucudnn.lowering.toolchain import host_toolchain
+from cucudnn.settings import current
 
 # --- when things run, and where a write goes ------------------------------------------------------
 
@@ -219,3 +231,6 @@ MUTANTS = {
     "indices are read where they lie": (bounds, "within", _indices_as_memory),
     "numbers are drawn anew": (philox, "block", _drawn_anew),
 }  # fmt: skip
+
+if host_toolchain() is not None and current().compile != "never":  # else NumPy is in its place
+    MUTANTS["a user's kernel writes what others read"] = (in_memory, "_own", lambda x: None)

@@ -32,7 +32,8 @@ CONSUMERS, CONFORMANCE = ROOT / "docs/consumers.md", ROOT / "docs/conformance.md
 CHANGELOG, CONTRIBUTING = ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md"
 NUMPY, PERFORMANCE = ROOT / "docs/numpy.md", ROOT / "docs/performance.md"
 PAGES = [README, ARCHITECTURE, CONSUMERS, CONFORMANCE, OPS, NUMPY, PERFORMANCE]
-PAGES += [CHANGELOG, CONTRIBUTING]
+RAW_KERNELS = ROOT / "docs/raw_kernels.md"
+PAGES += [CHANGELOG, CONTRIBUTING, RAW_KERNELS]
 WIDTH = 120
 
 
@@ -87,7 +88,7 @@ json.dump(printed, sys.stdout)
 
 
 @pytest.mark.parametrize(
-    "page", [README, ARCHITECTURE, CONSUMERS, PERFORMANCE], ids=lambda p: p.name
+    "page", [README, ARCHITECTURE, CONSUMERS, PERFORMANCE, RAW_KERNELS], ids=lambda p: p.name
 )
 def test_examples_run(page: Path) -> None:
     """All of a page in one process, in order; each prints what the page says, `...` aside."""

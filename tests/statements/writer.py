@@ -23,7 +23,7 @@ class Writer(Expressions, Views, Writes, IndexArrays, Ufuncs, Protocols, Sharing
             (self.shared, 2), (self.gather, 2), (self.scatter, 3), (self.pickled, 1),
             (self.flushed, 2), (self.broken, 1), (self.joined, 2), (self.iterated, 2),
             (self.product, 1), (self.mistake, 2), (self.converted, 2), (self.nothing, 1),
-            (self.unit, 2),
+            (self.unit, 2), (self.own_kernel, 2),
             *((self.by_either(kind), weight) for kind, weight in [
                 (self.fancy_read, 4), (self.fancy_write, 4), (self.fancy_augmented, 2),
                 (self.indices_that_change, 2), (self.taken, 3), (self.selected, 3),

@@ -96,6 +96,14 @@ class Writes(Choices):
         return [f"{old} = {f.format(x)}", f"{x}[{key}] = {self.number()}",
                 f"{name} = {together}", f"del {old}"]  # fmt: skip
 
+    def own_kernel(self):
+        """A user's kernel that writes in place."""
+        x, rng = self.pick_array(), self.rng
+        if x is None or self.names[x].dtype.kind == "b":
+            return self.creation()
+        target = rng.choice([x, f"{x}.T", f"{x}[{self.key(self.names[x].shape)}]"])
+        return [f"negate({target})"]
+
     def nothing(self):
         x, name = self.pick_array(), self.new()
         if x is None:

@@ -28,6 +28,14 @@ from .scan import scan
 from .sets import bincount, unique
 from .sorting import argsort, searchsorted, sort
 from .ufuncs import fold_at, reduceat
+from .user_kernels import (
+    elementwise_kernel,
+    kernel_errors,
+    launch,
+    raw_kernel,
+    raw_module,
+    reduction_kernel,
+)
 
 __all__ = [
     "accumulate",
@@ -42,14 +50,20 @@ __all__ = [
     "eigh",
     "eigvals",
     "eigvalsh",
+    "elementwise_kernel",
     "fft",
     "fold_at",
     "inv",
+    "kernel_errors",
+    "launch",
     "matmul",
     "matmul_half",
     "nonzero",
     "qr",
+    "raw_kernel",
+    "raw_module",
     "reduceat",
+    "reduction_kernel",
     "repeat",
     "sample",
     "scan",

@@ -28,6 +28,7 @@ from .scan import scan
 from .sets import bincount, unique
 from .sorting import argsort, searchsorted, sort
 from .ufuncs import fold_at, reduceat
+from .user_kernels import elementwise_kernel, reduction_kernel
 
 __all__ = [
     "accumulate",
@@ -42,6 +43,7 @@ __all__ = [
     "eigh",
     "eigvals",
     "eigvalsh",
+    "elementwise_kernel",
     "fft",
     "fold_at",
     "gather",
@@ -51,6 +53,7 @@ __all__ = [
     "nonzero",
     "qr",
     "reduceat",
+    "reduction_kernel",
     "repeat",
     "sample",
     "scan",
