@@ -388,7 +388,16 @@ class ndarray:  # noqa: N801 - NumPy's name
         return result
 
     def to_device(self, device: Any, /, *, stream: Any = None) -> ndarray:
-        """The array on a device: itself if it is there."""
+        """The array on a device: itself if it is there.
+
+        With a stream of CUDA's the elements are copied on it, after they are computed on the
+        current one. From the host, and from GPU to GPU, nothing waits until they are copied; what
+        reads the result does, on whichever stream.
+        """
+        if stream is not None:
+            from .streams import moved_on
+
+            return moved_on(self, device, stream)
         return moved(self, device)
 
     def reshape(self, *shape: Any, order: str = "C", copy: bool | None = None) -> ndarray:
