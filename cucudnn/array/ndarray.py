@@ -1414,7 +1414,9 @@ def moved(x: ndarray, device: Any) -> ndarray:
         return x
     if target.kind == x.device.kind:
         return _moved_directly(x, target)
-    return from_host(x._host(), target.name, scalar=x._scalar)
+    if target.kind == "cpu":
+        return from_native(x._host(), target, scalar=x._scalar)
+    return from_host(np.asarray(x), target.name, scalar=x._scalar)
 
 
 def _moved_directly(x: ndarray, target: Device) -> ndarray:

@@ -24,7 +24,8 @@ from ..graph.dtypes import DType
 from ..graph.node import Node
 from . import compile as cache
 from . import dialect, render_cuda
-from .cuda_memory import CudaPool, fetch
+from .cuda_copies import Copier
+from .cuda_memory import CudaPool
 from .device import Call, Device, Program, Ready
 from .kernel import Kernel, Launch
 from .memory import Buffer
@@ -130,8 +131,8 @@ class CudaCall(Call):
         in_place: bool,
     ) -> Ready:
         grid, program = self.grid, self.program
-        if program.device.streams is not None:
-            program.device.streams.order(arguments, outputs)
+        if program.device.streams is not None:  # an argument may be no memory, but an index
+            program.device.streams.order([b for b in arguments if b is not None], outputs)
         keep: list[Any] = []
         extra: list[int] = []
         if program.kernel.few:
@@ -208,6 +209,7 @@ class CudaDevice(Device):
         self.counters: dict[int, Any] = {}
         self.stream: Any = None  # the one that all has run on, while
         self.streams: Streams | None = None  # there are no others
+        self.copier = Copier(lambda: self.current)
         self.turn = Buffer(0, 0)  # stands for memory that others keep for all streams
 
     def use(self) -> AbstractContextManager[Any]:
@@ -296,7 +298,7 @@ class CudaDevice(Device):
         with self.use():
             buffer = self.allocate(array.nbytes)
             if array.nbytes:
-                self._bytes(buffer).set(np.ascontiguousarray(array).reshape(-1).view(np.uint8))
+                self.copier.to_device(buffer.address, np.ascontiguousarray(array))
                 self._order((), (buffer,))  # again: the copy has begun after the first note
             return buffer
 
@@ -306,7 +308,7 @@ class CudaDevice(Device):
     def download(self, node: Node, offset: int, shape: Any, strides: Any, dtype: DType) -> Any:
         with self.use():
             self._order((node.data,))
-            return _array(node.data, offset, shape, strides, dtype).get(order="A")
+            return self.copier.to_host(_array(node.data, offset, shape, strides, dtype))
 
     def fetch(
         self, base: Node, offset: int, shown: Node, order: str, out: Any, blocking: bool
@@ -316,7 +318,7 @@ class CudaDevice(Device):
         with self.use():
             self._order((base.data,))
             array = _array(base.data, offset, shown.shape, shown.strides, shown.dtype)
-            return fetch(array, order, out, blocking)
+            return self.copier.to_host(array, order, out, blocking)
 
     def view(self, buffer: Buffer, node: Node, offset: int = 0, writes: bool = False) -> Any:
         self._order((buffer,), (buffer,) if writes else ())
@@ -374,7 +376,7 @@ class CudaDevice(Device):
 
 
 _NOTHING = nullcontext()
-_meeting = threading.Lock()
+_meeting = threading.RLock()  # a finaliser may come in between
 _current_stream = cupy.cuda.get_current_stream
 
 

@@ -1,11 +1,10 @@
-"""Memory of a GPU: the face of CuPy's pool, and copies to the host."""
+"""Memory of a GPU: the face of CuPy's pool."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import cupy
-import numpy as np
 
 from .device import Device
 
@@ -62,28 +61,3 @@ class CudaPool:
     def get_limit(self) -> int:
         """The most bytes that may be used and kept; 0 if there is no limit."""
         return int(self._ask("get_limit"))
-
-
-def fetch(array: Any, order: str, out: Any, blocking: bool) -> np.ndarray[Any, Any]:
-    """The elements of CuPy's array as NumPy's, copied on the current stream."""
-    order = "A" if order == "K" else order
-    if out is not None and not (out.flags.c_contiguous or out.flags.f_contiguous):
-        np.copyto(out, array.get(order=order))
-        return out  # type: ignore[no-any-return]
-    if out is None and not blocking and array.size:
-        return _fetch_pinned(array, order)
-    return array.get(order=order, out=out, blocking=blocking)  # type: ignore[no-any-return]
-
-
-def _fetch_pinned(array: Any, order: str) -> np.ndarray[Any, Any]:
-    """The same into pinned memory, which stays until it is filled."""
-    if order == "A":
-        order = "F" if array.flags.fnc else "C"
-    memory = cupy.cuda.alloc_pinned_memory(array.nbytes)
-    found: np.ndarray[Any, Any] = np.frombuffer(memory, array.dtype, array.size)
-    found = found.reshape(array.shape, order="F" if order == "F" else "C")
-    array.get(out=found, blocking=False)
-    filled = cupy.cuda.Event(disable_timing=True)
-    filled.record()
-    cupy.cuda.pinned_memory._add_to_watch_list(filled, memory)
-    return found
