@@ -384,5 +384,6 @@ def fetched(
         base = base_of(node)
         offset = node.attrs[0] if base is not node else 0
         with on(stream, device) if stream is not None else nullcontext():
-            found = device.fetch(base, offset, node, order, out, blocking)
+            geometry = (node.shape, node.strides, node.dtype)
+            found = device.download(base, offset, *geometry, order, out, blocking)
     return found  # type: ignore[no-any-return]

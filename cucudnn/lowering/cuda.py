@@ -305,20 +305,12 @@ class CudaDevice(Device):
     def _bytes(self, buffer: Buffer) -> Any:
         return _array(buffer, 0, (buffer.nbytes,), (1,), np.dtype(np.uint8))
 
-    def download(self, node: Node, offset: int, shape: Any, strides: Any, dtype: DType) -> Any:
+    def download(
+        self, node: Node, offset: int, shape: Any, strides: Any, dtype: DType, *how: Any
+    ) -> Any:
         with self.use():
             self._order((node.data,))
-            return self.copier.to_host(_array(node.data, offset, shape, strides, dtype))
-
-    def fetch(
-        self, base: Node, offset: int, shown: Node, order: str, out: Any, blocking: bool
-    ) -> Any:
-        """A NumPy array with what a node shows of the memory of another, on the current stream.
-        Without blocking it returns before the elements have come."""
-        with self.use():
-            self._order((base.data,))
-            array = _array(base.data, offset, shown.shape, shown.strides, shown.dtype)
-            return self.copier.to_host(array, order, out, blocking)
+            return self.copier.to_host(_array(node.data, offset, shape, strides, dtype), *how)
 
     def view(self, buffer: Buffer, node: Node, offset: int = 0, writes: bool = False) -> Any:
         self._order((buffer,), (buffer,) if writes else ())
