@@ -307,7 +307,7 @@ class CudaDevice(Device):
 
     def download(
         self, node: Node, offset: int, shape: Any, strides: Any, dtype: DType, *how: Any
-    ) -> Any:
+    ) -> Any:  # how: the order, and so on, of Copier.to_host
         with self.use():
             self._order((node.data,))
             return self.copier.to_host(_array(node.data, offset, shape, strides, dtype), *how)
