@@ -252,10 +252,7 @@ class CudaDevice(Device):
 
     def allocate(self, nbytes: int) -> Buffer:
         memory = _alloc(nbytes)
-        return self._noted(Buffer(memory.ptr, nbytes, memory))
-
-    def _noted(self, buffer: Buffer) -> Buffer:
-        """Memory that the current stream has made."""
+        buffer = Buffer(memory.ptr, nbytes, memory)
         if self.streams is not None:
             self.streams.made(buffer)
         return buffer
@@ -319,7 +316,10 @@ class CudaDevice(Device):
     def adopt(self, array: Any) -> Buffer:
         if not array.size:
             return self.allocate(0)
-        return self._noted(Buffer(array.data.ptr, array.nbytes, array))
+        buffer = Buffer(array.data.ptr, array.nbytes, array)
+        if self.streams is not None:
+            self.streams.made(buffer)
+        return buffer
 
     def duplicate(self, buffer: Buffer, node: Node) -> Buffer:
         target = self.allocate(node.nbytes)
