@@ -80,7 +80,7 @@ class Use:
 
     def stretches(self) -> list[Stretch]:
         """All that the next write must run after."""
-        return [self.written, *self.readers.values()]
+        return [self.written, *self.readers.values()] if self.readers else [self.written]
 
 
 class _Loan(weakref.ref[npt.NDArray[Any]]):
@@ -141,6 +141,7 @@ class Streams:
         self._context = context
         self._lanes: weakref.WeakValueDictionary[int, Lane] = weakref.WeakValueDictionary()
         self._late: deque[_Late] = deque()
+        self._last: Lane | None = None  # that was asked for: most often the next one too
         self._first = self._lane(first)
         self._start = self._first.stretch()  # of all memory that nothing is known of
 
@@ -152,14 +153,15 @@ class Streams:
         lane = self._lane(self._current())
         for buffer in read:
             use = self._use(buffer)
-            self._wait(lane, use.written)
-            use.readers[lane] = lane.stretch()
+            if use.written.lane is not lane:
+                self._wait(lane, use.written)
+            use.readers[lane] = lane.open or lane.stretch()
         for buffer in written:
             use = self._use(buffer)
             for stretch in use.stretches():
                 self._wait(lane, stretch)
-            use.written = lane.stretch()
-            use.readers = {}
+            use.written = lane.open or lane.stretch()
+            use.readers.clear()
 
     def mark(self, stream: Any) -> None:
         """End the stretch of a stream: who waits for it does not wait for what comes later."""
@@ -183,9 +185,12 @@ class Streams:
         return event
 
     def _lane(self, stream: Any) -> Lane:
-        found = self._lanes.get(stream.ptr)
-        if found is None:
-            found = self._lanes[stream.ptr] = Lane(stream)
+        found = self._last
+        if found is None or found.stream is not stream:
+            found = self._lanes.get(stream.ptr)
+            if found is None:
+                found = self._lanes[stream.ptr] = Lane(stream)
+            self._last = found
         return found
 
     # --- memory
@@ -193,8 +198,9 @@ class Streams:
     def made(self, buffer: Buffer) -> None:
         """Note that the current stream has made a memory, and written it."""
         lane = self._lane(self._current())
-        self._track(buffer, lane, lane.stretch())
-        self._collect()
+        self._track(buffer, lane, lane.open or lane.stretch())
+        if self._late:
+            self._collect()
 
     def _use(self, buffer: Buffer) -> Use:
         """Of the memory that a buffer is in: of its owner, where it is part of it or lent."""
