@@ -391,8 +391,8 @@ class ndarray:  # noqa: N801 - NumPy's name
         """The array on a device: itself if it is there.
 
         With a stream of CUDA's the elements are copied on it, after they are computed on the
-        current one. From the host, and from GPU to GPU, nothing waits until they are copied; what
-        reads the result does, on whichever stream.
+        current one. From GPU to GPU nothing waits for the copy, and from the host only until the
+        elements are read; what reads the result waits, on whichever stream.
         """
         if stream is not None:
             from .streams import moved_on
