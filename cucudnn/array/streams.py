@@ -77,8 +77,10 @@ class BaseStream:
 
     def __exit__(self, *exception: object) -> None:
         device: Any = self.device
-        _evaluate(device)
-        device.switch(partial(self._native.__exit__, *exception))
+        try:
+            _evaluate(device)
+        finally:  # Ctrl-C
+            device.switch(partial(self._native.__exit__, *exception))
 
     def use(self) -> Self:
         """Make it the current stream of its GPU in this thread, from now on."""
