@@ -59,7 +59,7 @@ from numpy import (
     ushort,
 )
 
-from . import array, emath, fft, lib, linalg, random
+from . import array, cuda, emath, fft, lib, linalg, random
 from .array.absent import NAMES as _ABSENT
 from .array.choosing import (
     choose,
@@ -217,6 +217,7 @@ from .array.functional import (
     reduce,
     scan,
 )
+from .array.gpus import get_default_memory_pool, get_default_pinned_memory_pool
 from .array.grids import (
     array2string,
     c_,
@@ -519,6 +520,7 @@ __all__ = [
     "csingle",
     "cumprod",
     "cumsum",
+    "cuda",
     "cumulative_prod",
     "cumulative_sum",
     "device",
@@ -574,6 +576,8 @@ __all__ = [
     "full_like",
     "generic",
     "geomspace",
+    "get_default_memory_pool",
+    "get_default_pinned_memory_pool",
     "get_printoptions",
     "getbufsize",
     "geterr",

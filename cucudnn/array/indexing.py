@@ -265,7 +265,8 @@ def _write_bytes(x: ndarray, value: Callable[..., Node], other: Any) -> None:
         if not storage.node.shared:
             evaluation.make_exclusive(storage)
         region = Node(ops.leaf, (), g.shape, g.dtype, g.strides, device.name)
-        device.view(storage.node.data, region, x._offset)[...] = device.view(new.data, new)
+        target = device.view(storage.node.data, region, x._offset, writes=True)
+        target[...] = device.view(new.data, new)
         storage.version += 1
 
 

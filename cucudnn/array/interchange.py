@@ -320,7 +320,7 @@ def _native_view(x: ndarray, node: Node, offset: int, export: Any, device: Devic
         )
     shown = Node(ops.leaf, (), x.shape, x.dtype, x.strides, node.device)
     held = memory.Buffer(node.data.address, node.data.nbytes, export)
-    return device.view(held, shown, offset)
+    return device.view(held, shown, offset, writes=True)
 
 
 def _capsule(

@@ -386,7 +386,16 @@ class ndarray:  # noqa: N801 - NumPy's name
         return result
 
     def to_device(self, device: Any, /, *, stream: Any = None) -> ndarray:
-        """The array on a device: itself if it is there."""
+        """The array on a device: itself if it is there.
+
+        With a stream of CUDA's the elements are copied on it, after they are computed on the
+        current one. From GPU to GPU nothing waits for the copy, and from the host only until the
+        elements are read; what reads the result waits, on whichever stream.
+        """
+        if stream is not None:
+            from .streams import moved_on
+
+            return moved_on(self, device, stream)
         return moved(self, device)
 
     def reshape(self, *shape: Any, order: str = "C", copy: bool | None = None) -> ndarray:
@@ -1392,7 +1401,9 @@ def moved(x: ndarray, device: Any) -> ndarray:
         return x
     if target.kind == x.device.kind:
         return _moved_directly(x, target)
-    return from_host(x._host(), target.name, scalar=x._scalar)
+    if target.kind == "cpu":
+        return from_native(x._host(), target, scalar=x._scalar)
+    return from_host(np.asarray(x), target.name, scalar=x._scalar)
 
 
 def _moved_directly(x: ndarray, target: Device) -> ndarray:

@@ -259,6 +259,53 @@ def synchronize(device: Any = None) -> None:
             bounds.look(target)
 
 
-def asnumpy(x: Any) -> np.ndarray[Any, Any]:
-    """The elements as a NumPy array of its own, writable."""
-    return as_array(x)._host().copy()
+def asnumpy(
+    x: Any,
+    stream: Any = None,
+    order: str = "C",
+    out: np.ndarray[Any, Any] | None = None,
+    *,
+    blocking: bool = True,
+) -> np.ndarray[Any, Any]:
+    """The elements as a NumPy array of its own, writable.
+
+    Parameters
+    ----------
+    x : array_like
+        Any array.
+    stream : stream, optional
+        A stream of CUDA's on which an array of a GPU is copied, after it is computed; by default
+        the current one. On the CPU it has no meaning.
+    order : {'C', 'F', 'A', 'K'}
+        The order in memory.
+    out : numpy.ndarray, optional
+        Where the elements are put, in place of a new array.
+    blocking : bool
+        False: do not wait until the elements have come; whoever reads them synchronizes with the
+        stream before. The copy runs beside the host's work if `out` is in pinned memory; a new
+        array is.
+
+    Returns
+    -------
+    numpy.ndarray
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `out` has another dtype or shape.
+    """
+    x = as_array(x)
+    if out is not None and out.dtype != x.dtype:
+        raise TypeError(f"asnumpy: expected out of dtype {x.dtype}, got {out.dtype}")
+    if out is not None and out.shape != x.shape:
+        raise ValueError(f"asnumpy: expected out of shape {x.shape}, got {out.shape}")
+    if x.device.kind != "cpu" and (stream is not None or out is not None or not blocking):
+        from .streams import fetched
+
+        return fetched(x, stream, order, out, blocking)
+    layout: Any = order
+    found: np.ndarray[Any, Any] = np.array(x._host(), order=layout, copy=None)
+    if out is None:
+        return found
+    out[...] = found
+    return out

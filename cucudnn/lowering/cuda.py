@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import threading
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
@@ -24,9 +24,12 @@ from ..graph.dtypes import DType
 from ..graph.node import Node
 from . import compile as cache
 from . import dialect, render_cuda
+from .cuda_copies import Copier
+from .cuda_memory import CudaPool
 from .device import Call, Device, Program, Ready
 from .kernel import Kernel, Launch
 from .memory import Buffer
+from .streams import Streams
 
 
 class CudaToolchain:
@@ -128,6 +131,8 @@ class CudaCall(Call):
         in_place: bool,
     ) -> Ready:
         grid, program = self.grid, self.program
+        if program.device.streams is not None:  # an argument may be no memory, but an index
+            program.device.streams.order([b for b in arguments if b is not None], outputs)
         keep: list[Any] = []
         extra: list[int] = []
         if program.kernel.few:
@@ -202,9 +207,17 @@ class CudaDevice(Device):
         self.programs: dict[Kernel, CudaProgram] = {}
         self.toolchain = CudaToolchain(architecture(self.index))
         self.counters: dict[int, Any] = {}
+        self.stream: Any = None  # the one that all has run on, while
+        self.streams: Streams | None = None  # there are no others
+        self.copier = Copier(lambda: self.current)
+        self.turn = Buffer(0, 0)  # stands for memory that others keep for all streams
 
     def use(self) -> AbstractContextManager[Any]:
         """A context in which the device is CuPy's current one."""
+        if self.streams is None:
+            stream = _current_stream(self.index)
+            if stream is not self.stream and stream != self.stream:
+                self._meet(stream)
         if not self.alone:
             return self.current
         if not hasattr(self.local, "ready"):  # a driver call needs the thread's context
@@ -212,9 +225,45 @@ class CudaDevice(Device):
             self.local.ready = True
         return _NOTHING
 
+    def current_stream(self) -> Any:
+        """CuPy's current stream of this GPU in this thread."""
+        return _current_stream(self.index)
+
+    def _meet(self, stream: Any) -> None:
+        """Note a stream that is not the one that all has run on."""
+        with _meeting:
+            if self.stream is None:
+                self.stream = stream
+            elif self.streams is None and stream != self.stream:
+                self.streams = Streams(
+                    self.stream, self.current_stream, _event, lambda: self.current
+                )
+
+    def switch(self, change: Callable[[], Any]) -> None:
+        """Make another stream the current one by calling a function. Who waits for what has run
+        until now does not wait for what that stream does later."""
+        with self.lock, self.use():
+            before = self.current_stream()
+            change()
+            with self.use():  # meets the stream
+                pass
+            if self.streams is not None:
+                self.streams.mark(before)
+
     def allocate(self, nbytes: int) -> Buffer:
         memory = _alloc(nbytes)
-        return Buffer(memory.ptr, nbytes, memory)
+        buffer = Buffer(memory.ptr, nbytes, memory)
+        if self.streams is not None:
+            self.streams.made(buffer)
+        return buffer
+
+    def take_turn(self) -> None:
+        """Run what is launched next after what took its turn before, on whichever stream."""
+        self._order((), (self.turn,))
+
+    def _order(self, read: Sequence[Buffer], written: Sequence[Buffer] = ()) -> None:
+        if self.streams is not None:
+            self.streams.order(read, written)
 
     def tickets(self, count: int) -> int:
         """Address of counters that are zero between launches on a stream."""
@@ -246,24 +295,35 @@ class CudaDevice(Device):
         with self.use():
             buffer = self.allocate(array.nbytes)
             if array.nbytes:
-                self._bytes(buffer).set(np.ascontiguousarray(array).reshape(-1).view(np.uint8))
+                self.copier.to_device(buffer.address, np.ascontiguousarray(array))
+                self._order((), (buffer,))  # again: the copy has begun after the first note
             return buffer
 
     def _bytes(self, buffer: Buffer) -> Any:
         return _array(buffer, 0, (buffer.nbytes,), (1,), np.dtype(np.uint8))
 
-    def download(self, node: Node, offset: int, shape: Any, strides: Any, dtype: DType) -> Any:
+    def download(
+        self, node: Node, offset: int, shape: Any, strides: Any, dtype: DType, *how: Any
+    ) -> Any:  # how: the order, and so on, of Copier.to_host
         with self.use():
-            return _array(node.data, offset, shape, strides, dtype).get(order="A")
+            self._order((node.data,))
+            return self.copier.to_host(_array(node.data, offset, shape, strides, dtype), *how)
 
-    def view(self, buffer: Buffer, node: Node, offset: int = 0) -> Any:
+    def view(self, buffer: Buffer, node: Node, offset: int = 0, writes: bool = False) -> Any:
+        self._order((buffer,), (buffer,) if writes else ())
         return _array(buffer, offset, node.shape, node.strides, node.dtype)
 
     def adopt(self, array: Any) -> Buffer:
-        return Buffer(array.data.ptr, array.nbytes, array) if array.size else self.allocate(0)
+        if not array.size:
+            return self.allocate(0)
+        buffer = Buffer(array.data.ptr, array.nbytes, array)
+        if self.streams is not None:
+            self.streams.made(buffer)
+        return buffer
 
     def duplicate(self, buffer: Buffer, node: Node) -> Buffer:
         target = self.allocate(node.nbytes)
+        self._order((buffer,), (target,))
         self._bytes(target)[...] = _array(buffer, 0, (node.nbytes,), (1,), np.dtype(np.uint8))
         return target
 
@@ -274,15 +334,24 @@ class CudaDevice(Device):
 
     def synchronize(self) -> None:
         with self.lock, self.use():
-            cupy.cuda.get_current_stream().synchronize()
+            if self.streams is not None:
+                cupy.cuda.runtime.deviceSynchronize()
+            else:
+                cupy.cuda.get_current_stream().synchronize()
+
+    def pool(self) -> CudaPool:
+        return CudaPool(self)
 
     def release_memory(self) -> None:
         with self.use():
+            if self.streams is not None:
+                self.streams.release()
             cupy.get_default_memory_pool().free_all_blocks()
 
     def receive(self, buffer: Buffer, source: Device, node: Node) -> None:
         assert isinstance(source, CudaDevice)
         with source.use():
+            source._order((node.data,))
             theirs, computed = cupy.cuda.get_current_stream(), _event()
             computed.record(theirs)
         with self.use():
@@ -293,11 +362,14 @@ class CudaDevice(Device):
                 buffer.address, self.index, node.data.address, source.index, node.nbytes, ours.ptr
             )
             copied.record(ours)
+            self._order((), (buffer,))
         with source.use():
             theirs.wait_event(copied)  # nobody writes to the memory before
 
 
 _NOTHING = nullcontext()
+_meeting = threading.RLock()  # a finaliser may come in between
+_current_stream = cupy.cuda.get_current_stream
 
 
 def _event() -> Any:

@@ -119,8 +119,9 @@ class Device(ABC):
         """A NumPy array of its own with the elements of a stored node's geometry."""
 
     @abstractmethod
-    def view(self, buffer: Buffer, node: Node, offset: int = 0) -> Any:
-        """An array of the device's array library (NumPy, CuPy) on the node's geometry."""
+    def view(self, buffer: Buffer, node: Node, offset: int = 0, writes: bool = False) -> Any:
+        """An array of the device's array library (NumPy, CuPy) on the node's geometry, for reading
+        unless it says that it `writes`."""
 
     @abstractmethod
     def adopt(self, array: Any) -> Buffer:
@@ -135,6 +136,9 @@ class Device(ABC):
         what runs on both."""
         raise NotImplementedError(f"nothing is copied from {source} to {self} directly")
 
+    def take_turn(self) -> None:  # noqa: B027 - a device without streams has one order of all
+        """Run what is launched next after what took its turn before, on whichever stream."""
+
     @abstractmethod
     def library(self) -> Any:
         """The module with the library calls of the device."""
@@ -142,6 +146,10 @@ class Device(ABC):
     @abstractmethod
     def synchronize(self) -> None:
         """Wait until everything that was launched has run."""
+
+    @abstractmethod
+    def pool(self) -> Any:
+        """The pool that memory comes from, with the methods of CuPy's."""
 
     def release_memory(self) -> None:  # noqa: B027 - a device without a pool has nothing to do
         """Give pooled memory back to the system."""

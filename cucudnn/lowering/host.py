@@ -341,7 +341,7 @@ class HostDevice(Device):
     def download(self, node: Node, offset: int, shape: Any, strides: Any, dtype: DType) -> Any:
         return memory.as_numpy(node.data, shape, strides, dtype, offset).copy(order="K")
 
-    def view(self, buffer: Buffer, node: Node, offset: int = 0) -> Any:
+    def view(self, buffer: Buffer, node: Node, offset: int = 0, writes: bool = False) -> Any:
         return memory.as_numpy(buffer, node.shape, node.strides, node.dtype, offset)
 
     def adopt(self, array: Any) -> Buffer:
@@ -360,6 +360,9 @@ class HostDevice(Device):
     def synchronize(self) -> None:
         with self.lock:
             pass
+
+    def pool(self) -> memory.HostPool:
+        return memory.default_pool()
 
     def release_memory(self) -> None:
         memory.release_pool()

@@ -31,6 +31,7 @@ __all__ = [
     "PoolInfo",
     "allocate",
     "as_numpy",
+    "default_pool",
     "from_numpy",
     "pool_info",
     "release_pool",
@@ -119,6 +120,7 @@ class HostPool:
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
+        self.most = 0  # bytes that may be used and kept together; 0: as many as there are
         self.free: dict[int, deque[_Block]] = {}  # by size class
         self._last_use: dict[int, float] = {}  # of the big size classes
 
@@ -154,6 +156,49 @@ class HostPool:
         used = sum(block.size for block in blocks if block.pool is self)
         return PoolInfo(used, self._kept())
 
+    def used_bytes(self) -> int:
+        """Bytes of the blocks that are in use."""
+        return self.info().used
+
+    def free_bytes(self) -> int:
+        """Bytes that are kept for the next buffers."""
+        return self._kept()
+
+    def total_bytes(self) -> int:
+        """Bytes that are used or kept."""
+        return sum(self.info())
+
+    def n_free_blocks(self) -> int:
+        """Number of the blocks that are kept."""
+        return sum(len(blocks) for blocks in list(self.free.values()))
+
+    def free_all_blocks(self, stream: object = None) -> None:
+        """Give all memory that is kept back to the system; there are no streams on the host."""
+        self.release()
+
+    def set_limit(self, size: int | None = None, fraction: float | None = None) -> None:
+        """Let no more bytes be used and kept than `size`, or than a fraction of the machine's.
+        Without arguments, or with 0, there is no limit.
+
+        Raises
+        ------
+        ValueError
+            If it is out of range, or if both are given.
+        """
+        if size is not None and fraction is not None:
+            raise ValueError("set_limit: expected size or fraction, got both")
+        if fraction is not None:
+            if not 0 <= fraction <= 1:
+                raise ValueError(f"set_limit: expected a fraction of 0 to 1, got {fraction}")
+            size = int(fraction * _physical_memory())
+        if size is not None and size < 0:
+            raise ValueError(f"set_limit: expected a size of at least 0, got {size}")
+        self.most = size or 0
+
+    def get_limit(self) -> int:
+        """The most bytes that may be used and kept; 0 if there is no limit."""
+        return self.most
+
     def trim(self, used: int) -> None:
         """Give big blocks back until the limit is kept, those of the class `used` last."""
         self._last_use[used] = time.monotonic()
@@ -179,20 +224,22 @@ class HostPool:
             self.free.setdefault(size, deque(maxlen=most))
         if size >= BIG:
             self._last_use[size] = time.monotonic()
-        try:
+        with contextlib.suppress(MemoryError):
             return self._new_block(size)
-        except MemoryError:
-            self.release()
+        self.release()
         try:
             return self._new_block(size)
         except MemoryError:
             used = self.info().used
+            limit = f"; the limit is {self.most:,}" if self.most else ""
             raise MemoryError(
                 f"cannot allocate {size:,} bytes of host memory; "
-                f"{used:,} bytes are in use by arrays"
+                f"{used:,} bytes are in use by arrays{limit}"
             ) from None
 
     def _new_block(self, size: int) -> _Block:
+        if self.most and self.total_bytes() + size > self.most:
+            raise MemoryError
         if size < BIG:
             memory = np.empty(size + ALIGNMENT, np.uint8)
             return _Block(-(-_address(memory) // ALIGNMENT) * ALIGNMENT, size, memory, self)
@@ -228,6 +275,11 @@ def _physical_memory() -> int:
 
 
 _pool = HostPool(_physical_memory() // 8)
+
+
+def default_pool() -> HostPool:
+    """The pool that `allocate` takes from."""
+    return _pool
 
 
 def allocate(nbytes: int) -> Buffer:

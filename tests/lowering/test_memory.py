@@ -248,6 +248,37 @@ def test_a_view_holds_the_memory_and_lets_nobody_past(pool, dtype):
     assert [reference() for reference in alive] == [None, None]
 
 
+def test_a_limit_counts_what_is_used_and_what_is_kept():
+    pool = HostPool(limit=64 * MIB)
+    pool.set_limit(size=4 * MIB)
+    first = pool.allocate(2 * MIB)
+    kept = pool.allocate(2 * MIB)
+    del kept
+    assert (pool.used_bytes(), pool.free_bytes(), pool.total_bytes()) == (
+        2 * MIB,
+        2 * MIB,
+        4 * MIB,
+    )
+    assert pool.n_free_blocks() == 1
+    second = pool.allocate(MIB)  # what was kept goes
+    assert pool.free_bytes() == 0
+    with pytest.raises(MemoryError, match=r"3,145,728 bytes are in use by arrays; the limit is 4,"):
+        pool.allocate(2 * MIB)
+    del first
+    assert pool.allocate(2 * MIB).nbytes == 2 * MIB
+    pool.set_limit()
+    assert pool.get_limit() == 0
+    assert pool.allocate(8 * MIB).nbytes == 8 * MIB
+    del second
+    pool.free_all_blocks()
+    assert pool.total_bytes() == 0
+    pool.set_limit(fraction=0.5)
+    assert pool.get_limit() > 8 * MIB
+    for wrong in ((-1, None), (None, 2), (1, 0.5)):
+        with pytest.raises(ValueError, match="set_limit: expected"):
+            pool.set_limit(*wrong)
+
+
 def test_memory_of_numpy():
     array = np.arange(12, dtype=np.int16).reshape(3, 4)[::-1, 1:]
     buffer = from_numpy(array)

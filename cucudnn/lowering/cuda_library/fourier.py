@@ -7,10 +7,12 @@ from typing import Any
 import cupy
 
 from ...graph.node import Node
+from ..device import get
 
 
 def fft(node: Node, out: Any, x: Any) -> None:
     """A transform over several axes, each of them once."""
+    get(node.device).take_turn()  # CuPy's plans have one work area for all streams
     name, extents, axes, norm = node.attrs
     points = list(extents)
     if name == "irfftn":
