@@ -36,6 +36,7 @@ from .group import (
     through_view,
     whole,
 )
+from .kernel import SHORT
 from .predicates import NOTHING, Walk, cheap_to_repeat, objection, stays, weigh
 
 
@@ -137,7 +138,7 @@ def merge_readers(walk: Walk, node: Node) -> None:
 def _can_merge(a: Group, b: Group, node: Node) -> bool:
     if not (a.is_kernel and b.is_kernel) or a.written is not None or b.written is not None:
         return False
-    if (a.kept, a.reduced) != (b.kept, b.reduced):
+    if (a.kept, a.reduced) != (b.kept, b.reduced) and not (_is_map_of(a, b) or _is_map_of(b, a)):
         return False
     mine, other = a.loads.get(node), b.loads.get(node)
     if not mine or mine != other or len(mine) != 1:
@@ -154,7 +155,13 @@ def _can_merge(a: Group, b: Group, node: Node) -> bool:
     return not reaches(a, b) and not reaches(b, a)
 
 
+def _is_map_of(a: Group, b: Group) -> bool:
+    """True if a map could run beside reductions, since it has their whole space."""
+    return not a.reduced and a.kept == b.space and size(b.reduced) > SHORT
+
+
 def _merge(walk: Walk, a: Group, b: Group) -> None:
+    a.kept, a.reduced = (b.kept, b.reduced) if b.reduced else (a.kept, a.reduced)
     for mine, other in ((a.members, b.members), (a.loads, b.loads)):
         for node, places in other.items():
             own = mine.setdefault(node, [])

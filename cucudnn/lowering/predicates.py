@@ -36,14 +36,16 @@ CHEAP_LEAVES = 4
 
 
 class Weight(NamedTuple):
-    """What computing an element costs when all below it is inlined."""
+    """What computing an element costs when all below it is inlined, and when reductions are in
+    memory, as they are where several groups read them."""
 
     work: int
-    leaves: frozenset[Node] | None  # None: more than the limit
+    again: int  # the same without what is below reductions
+    leaves: frozenset[Node] | None  # reductions too; None: more than the limit
     reduces: bool
 
 
-NOTHING = Weight(0, frozenset(), False)
+NOTHING = Weight(0, 0, frozenset(), False)
 
 
 @dataclass(eq=False)
@@ -67,7 +69,7 @@ def weigh(nodes: Sequence[Node], asked: set[Node]) -> dict[Node, Weight]:
     table: dict[Node, Weight] = {}
     for node in nodes:
         work, leaves, reduces = node.op.work, frozenset[Node](), node.op.kind is Kind.REDUCTION
-        many = False
+        again, many = work, False
         for child in node.inputs or ():
             below = table.get(child)
             if child.op.kind is Kind.VIEW and below is not None:
@@ -75,23 +77,30 @@ def weigh(nodes: Sequence[Node], asked: set[Node]) -> dict[Node, Weight]:
             elif below is None or child in asked or child.op.kind in (Kind.LIBRARY, Kind.UPDATE):
                 if child.op is ops.scalar:
                     continue
-                below = Weight(1, frozenset((child,)), False)
+                below = Weight(1, 1, frozenset((child,)), False)
+            elif child.op.kind is Kind.REDUCTION:
+                below = below._replace(again=1, leaves=frozenset((child,)))
             work += below.work
+            again += below.again
             reduces |= below.reduces
             if below.leaves is None:
                 many = True
             else:
                 leaves |= below.leaves
         if node.op.kind is Kind.VIEW:
-            work -= node.op.work
+            work, again = work - node.op.work, again - node.op.work
         many = many or len(leaves) > CHEAP_LEAVES
-        table[node] = Weight(min(work, 10**6), None if many else leaves, reduces)
+        work, again = min(work, 10**6), min(again, 10**6)
+        table[node] = Weight(work, again, None if many else leaves, reduces)
     return table
 
 
 def cheap_to_repeat(node: Node, readers: int, weight: Weight) -> bool:
-    """Whether computing a node in each of its readers costs less than storing it."""
-    if weight.reduces or weight.work > CHEAP_WORK or weight.leaves is None:
+    """Whether computing a node in each of its readers costs less than storing it. Reductions in it
+    are stored then; it must have more elements than they have."""
+    if weight.again > CHEAP_WORK or weight.leaves is None or node.op.kind is Kind.REDUCTION:
+        return False
+    if any(n.op.kind is Kind.REDUCTION and n.size >= node.size for n in weight.leaves if n.pending):
         return False
     read = sum(n.nbytes for n in weight.leaves)
     return (readers - 1) * read <= (readers + 1) * node.nbytes

@@ -89,6 +89,23 @@ def test_number_of_kernels(device: str, name: str) -> None:
     assert evaluate.statistics.launches - before == count
 
 
+def test_a_map_runs_beside_reductions_over_its_space(device: str) -> None:
+    x = array(device, 50, 40)
+    e = xp.exp(x)
+    plan = xp.explain(e * 2, xp.sum(e, axis=1))
+    assert [k.template for k in plan.kernels] == ["row"]
+    e = xp.exp(array(device, 50, 8))  # a thread takes a row of these: its writes lie apart
+    assert len(xp.explain(e * 2, xp.sum(e, axis=1)).kernels) == 2
+
+
+def test_what_is_made_of_a_stored_reduction_is_computed_again(device: str) -> None:
+    x = array(device, 50, 40)
+    d = x - xp.mean(x, axis=0)
+    plan = xp.explain(d / xp.sqrt(xp.mean(d * d, axis=0)))
+    assert len(plan.kernels) == 3
+    assert sum(k.bytes_written for k in plan.kernels) < 1.1 * x.nbytes
+
+
 @pytest.fixture
 def reasons(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Collects the names of the predicates that object."""
