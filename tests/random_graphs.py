@@ -15,13 +15,14 @@ from cucudnn.graph.node import Node, base_of
 from cucudnn.graph.ops import Kind
 from cucudnn.lowering import evaluate, kernel, library, partition, predicates
 from cucudnn.lowering.device import get
-from cucudnn.lowering.group import Group
+from cucudnn.lowering.group import Group, operands
 from tests import graphs
 
 STEPS = [3, 6, 12, 25, 50]
 KINDS = (
     *graphs.KINDS, "view", "binary", "reduction", "spread", "gather", "rows", "random", "write",
     "add", "matmul", "scan", "sort", "cast", "twice", "roll", "pad", "shared", "shared",
+    "fill",
 )  # fmt: skip
 INDICES = [np.array([1, 0, 1]), np.array([[0], [1]]), np.array([0])]
 
@@ -73,6 +74,17 @@ def _written(xp: Any, x: Any, y: Any, number: float) -> Any:
     return x * 1
 
 
+def _filled(xp: Any, x: Any, y: Any, number: float) -> Any:
+    """Memory that is written part by part, and read half done."""
+    if not x.ndim:
+        return x
+    result = xp.zeros(x.shape, x.dtype, **({} if xp is np else {"device": x.device}))
+    result[:1] = x[:1] if number < 0.5 else x[:1] * 2
+    half = result * 2
+    result[1:] = x[1:] if number < 0.8 else x.T[1:]
+    return half, result * 3, result if number < 0.3 else half
+
+
 def _added(xp: Any, x: Any, y: Any, number: float) -> Any:
     x += y
     return x * 1
@@ -97,6 +109,7 @@ _OWN: dict[str, Any] = {
     "random": lambda xp, x, y, n: _drawn(xp, x, n),
     "write": _written,
     "add": _added,
+    "fill": _filled,
     "matmul": lambda xp, x, y, n: xp.matmul(x, y.T) * 0.25,
     "scan": lambda xp, x, y, n: xp.cumsum(x * 0.5, axis=-1 if n < 0.5 else 0),
     "sort": lambda xp, x, y, n: xp.sort(x + 1, axis=-1),
@@ -167,8 +180,7 @@ def _check_limits(group: Group) -> None:
     for node, places in group.members.items():
         assert places, node
         assert node not in group.loads, node
-        for child in node.inputs or ():
-            child = base_of(child)
+        for child in operands(node):
             assert child in here or child.op is ops.scalar, f"{node} lacks {child}"
         if node.op.kind is Kind.REDUCTION:
             assert group.written is None

@@ -37,6 +37,7 @@ from .group import (
     whole,
 )
 from .kernel import SHORT
+from .pieces import pieces
 from .predicates import NOTHING, Walk, cheap_to_repeat, objection, stays, weigh
 
 
@@ -64,9 +65,11 @@ def join(walk: Walk, group: Group, node: Node) -> None:
         assert found is not None, node
         for child, place in found:
             need(walk, group, child, place)
-        if node.op.kind is Kind.INDEXED:
-            group.tables.add(found[0][0])
-            walk.in_memory.add(found[0][0])
+        tables = found[:1] if node.op.kind is Kind.INDEXED else ()
+        if node.op.kind is Kind.UPDATE:
+            tables = found
+        group.tables.update(n for n, _ in tables)
+        walk.in_memory.update(n for n, _ in tables)
     del group.loads[node]
 
 
@@ -218,6 +221,31 @@ def take_by_rows(walk: Walk, group: Group, node: Node) -> None:
         group.kept, group.reduced = group.kept[: len(along)], row
 
 
+def read_by_parts(walk: Walk, node: Node) -> bool:
+    """Let every group that reads what is written part by part read the parts, if all can."""
+    if node.op.kind is not Kind.UPDATE:
+        return False
+    merge_readers(walk, node)
+    readers = [g for g in walk.readers.get(node, ()) if node in g.loads]
+    if not readers or node in walk.asked or node in walk.in_memory:
+        return False
+    if any(objection(walk, g, node) for g in readers):
+        return False
+    if len(readers) > 1 and not cheap_to_repeat(node, len(readers), walk.weights[node]):
+        return False
+    for group in readers:
+        join(walk, group, node)
+    found = pieces(node)
+    assert found is not None
+    walk.skipped.update(found.versions)
+    return True
+
+
+def is_void(walk: Walk, node: Node) -> bool:
+    """True for an earlier version of what is read by parts, if nothing else reads it."""
+    return node in walk.skipped and not walk.readers.get(node) and node not in walk.asked
+
+
 def settle(walk: Walk, node: Node) -> None:
     """Decide where a pending node is computed."""
     merge_readers(walk, node)
@@ -281,7 +309,7 @@ def partition(nodes: Sequence[Node], asked: set[Node], in_place: dict[Node, Node
     for node in sorted(pending | leaves, key=lambda n: -n.seq):
         if node not in pending:
             merge_readers(walk, node)
-        elif node.op.kind is Kind.VIEW:
+        elif node.op.kind is Kind.VIEW or is_void(walk, node) or read_by_parts(walk, node):
             continue
         elif node.op.kind in (Kind.UPDATE, Kind.LIBRARY) or node.op is ops.empty:
             home = lead(walk, node)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ..graph import ops, shapes
-from ..graph.node import Node
+from ..graph.node import Node, base_of
 from ..graph.ops import Kind
 from ..graph.shapes import Place, Shape
 from . import kernel
@@ -20,11 +20,13 @@ from .group import (
     coordinates,
     live,
     operand_places,
+    operands,
     reaches,
     reduced_extents,
     spans,
     through_view,
 )
+from .pieces import pieces
 
 MAX_OPERATIONS = 200  # lines; compile time grows faster than the text
 MAX_ARGUMENTS = 64
@@ -32,6 +34,7 @@ RESIDENT = kernel.RESIDENT  # elements of a row that stays where it is between r
 MAX_RESIDENT = 4  # arrays of which rows stay
 CHEAP_WORK = 24  # an element's work, in additions, that may be said twice
 BROADCAST_WORK = 8
+READ_WORK = 4  # of an element of one of several parts
 CHEAP_LEAVES = 4
 
 
@@ -58,6 +61,7 @@ class Walk:
     readers: dict[Node, list[Group]] = field(default_factory=dict)
     groups: list[Group] = field(default_factory=list)
     weights: dict[Node, Weight] = field(default_factory=dict)
+    skipped: set[Node] = field(default_factory=set)  # versions of what is read by parts
     update_groups: dict[Node, Group] = field(default_factory=dict)  # base → group of its write
 
 
@@ -70,6 +74,15 @@ def weigh(nodes: Sequence[Node], asked: set[Node]) -> dict[Node, Weight]:
     for node in nodes:
         work, leaves, reduces = node.op.work, frozenset[Node](), node.op.kind is Kind.REDUCTION
         again, many = work, False
+        if node.op.kind is Kind.UPDATE:  # read by parts
+            base, value = node.inputs or (node, node)
+            lower = table.get(base, NOTHING) if base.op.kind is Kind.UPDATE else NOTHING
+            memory = frozenset() if value.op is ops.scalar else frozenset((base_of(value),))
+            table[node] = Weight(
+                lower.work + READ_WORK, lower.again + READ_WORK,
+                None if lower.leaves is None else lower.leaves | memory, False,
+            )  # fmt: skip
+            continue
         for child in node.inputs or ():
             below = table.get(child)
             if child.op.kind is Kind.VIEW and below is not None:
@@ -201,8 +214,8 @@ def too_many_arguments(walk: Walk, group: Group, node: Node) -> bool:
 
 def runs_after_write(walk: Walk, group: Group, node: Node) -> bool:
     """The group waits for a write to memory that the node reads in its old version."""
-    for child in node.inputs or ():
-        writer = walk.update_groups.get(through_view(child, NOWHERE)[0])
+    for child in operands(node):
+        writer = walk.update_groups.get(child)
         if writer is not None and live(writer) is not group and reaches(writer, group):
             return True
     return False
@@ -232,9 +245,23 @@ def no_map_tells(walk: Walk, group: Group, node: Node) -> bool:
     )
 
 
+def no_pieces(walk: Walk, group: Group, node: Node) -> bool:
+    """What is written part by part is read without being stored if its parts are few and boxes,
+    and nothing else needs it half done; for a reduction, if its rows lie side by side."""
+    if node.op.kind is not Kind.UPDATE:
+        return False
+    found = pieces(node)
+    if found is None or any(walk.readers.get(n) for n in found.versions):
+        return True
+    if not group.reduced:
+        return False
+    return any(abs(p.strides[-1]) != node.dtype.itemsize for p in group.loads[node])
+
+
 PREDICATES: tuple[Predicate, ...] = (
     not_a_kernel,
     is_indexed,
+    no_pieces,
     row_differs,
     goes_back,
     repeats_across_broadcast,

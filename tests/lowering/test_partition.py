@@ -136,6 +136,35 @@ def test_is_indexed(device: str, reasons: list[str]) -> None:
     assert "is_indexed" in reasons
 
 
+def test_no_pieces(device: str, reasons: list[str]) -> None:
+    x = array(device, 40, 50)
+    assert [k.template for k in xp.explain(x - xp.roll(x, 1, axis=1)).kernels] == ["map"]
+    assert [k.template for k in xp.explain(xp.sum(xp.roll(x, 1, axis=1), axis=1)).kernels] == [
+        "row"
+    ]
+    assert "no_pieces" not in reasons
+    # columns, runs that are too short, what does not cover the array
+    assert len(xp.explain(xp.sum(xp.roll(x, 1, axis=1), axis=0)).kernels) == 3
+    assert len(xp.explain(xp.stack([x, x], axis=-1) * 2).kernels) == 3
+    y = xp.empty_like(x)
+    y[:20] = x[:20]
+    half = y * 2
+    y[20:] = x[20:]
+    assert len(xp.explain(half).kernels) == 2
+    assert len(xp.explain(half, y * 3).kernels) == 3
+    assert set(reasons) == {"no_pieces"}
+
+
+def test_parts_are_stored_the_second_time(device: str) -> None:
+    x = array(device, 4000)
+    y = xp.roll(x, 3)
+    xp.flush(y * 2)
+    assert len(xp.explain(y * 3).kernels) == 3
+    check = np.roll(xp.asnumpy(x), 3)
+    assert np.array_equal(xp.asnumpy(y * 3), check * np.float32(3))
+    assert np.array_equal(xp.asnumpy(y), check)
+
+
 def test_row_differs(device: str, reasons: list[str]) -> None:
     x = array(device, 8, 9)
     xp.explain(xp.sum(x, axis=0)[:4] + 1)
