@@ -253,6 +253,8 @@ def no_pieces(walk: Walk, group: Group, node: Node) -> bool:
     found = pieces(node)
     if found is None or any(walk.readers.get(n) for n in found.versions):
         return True
+    if any(n in walk.in_place for n in found.memory):  # who needs the array later needs them too
+        return True
     if not group.reduced:
         return False
     return any(abs(p.strides[-1]) != node.dtype.itemsize for p in group.loads[node])

@@ -155,6 +155,17 @@ def test_no_pieces(device: str, reasons: list[str]) -> None:
     assert set(reasons) == {"no_pieces"}
 
 
+def test_what_is_read_by_parts_outlives_a_write_to_a_part(device: str) -> None:
+    x = array(device, 4000)
+    want = np.roll(xp.asnumpy(x), 3)
+    y = xp.roll(x, 3)
+    z = y * 2
+    x[5] = 0
+    xp.flush(z, x)
+    assert np.array_equal(xp.asnumpy(y), want)
+    assert np.array_equal(xp.asnumpy(z), want * np.float32(2))
+
+
 def test_parts_are_stored_the_second_time(device: str) -> None:
     x = array(device, 4000)
     y = xp.roll(x, 3)
