@@ -97,15 +97,18 @@ def _drawn(xp: Any, x: Any, number: float) -> Any:
     return x + xp.floor((np.asarray(drawn) if xp is np else drawn) * 8) * 0.25
 
 
-def _indices(xp: Any, x: Any, number: float) -> Any:
-    i = INDICES[int(number * len(INDICES))]
+def _indices(xp: Any, x: Any, axis: int, number: float) -> Any:
+    """Positions that an axis has: on CUDA others are found out later."""
+    if not x.ndim or not x.shape[axis]:
+        raise IndexError
+    i = INDICES[int(number * len(INDICES))] % x.shape[axis]
     return i if xp is np else xp.asarray(i, device=x.device)
 
 
 _OWN: dict[str, Any] = {
     "spread": lambda xp, x, y, n: xp.broadcast_to(x, (3, *x.shape)) * 1 if x.ndim < 3 else x,
-    "gather": lambda xp, x, y, n: (x * 2 if n < 0.3 else x)[..., _indices(xp, x, n)] + 1,
-    "rows": lambda xp, x, y, n: xp.take(x, _indices(xp, x, n), axis=0),
+    "gather": lambda xp, x, y, n: (x * 2 if n < 0.3 else x)[..., _indices(xp, x, -1, n)] + 1,
+    "rows": lambda xp, x, y, n: xp.take(x, _indices(xp, x, 0, n), axis=0),
     "random": lambda xp, x, y, n: _drawn(xp, x, n),
     "write": _written,
     "add": _added,
