@@ -31,6 +31,7 @@ from .pieces import pieces
 MAX_OPERATIONS = 200  # lines; compile time grows faster than the text
 MAX_ARGUMENTS = 64
 RESIDENT = kernel.RESIDENT  # elements of a row that stays where it is between reductions over it
+CACHED = 1 << 16  # the same on the CPU, where so much of a row is one thread's work anyway
 MAX_RESIDENT = 4  # arrays of which rows stay
 CHEAP_WORK = 24  # an element's work, in additions, that may be said twice
 BROADCAST_WORK = 8
@@ -155,7 +156,8 @@ def goes_back(walk: Walk, group: Group, node: Node) -> bool:
 def stays(group: Group, row: Shape) -> bool:
     """Whether rows of the given extents, the last axes of the space, can stay in registers, or on
     the CPU in the cache: they are short enough, and lie side by side."""
-    if shapes.size(row) > RESIDENT or group.written is not None:
+    limit = CACHED if group.leader.device == "cpu" else RESIDENT
+    if shapes.size(row) > limit or group.written is not None:
         return False
     inner = sum(any(p.strides[-len(row) :]) for places in group.loads.values() for p in places)
     return inner <= MAX_RESIDENT and all(

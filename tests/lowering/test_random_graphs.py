@@ -61,7 +61,7 @@ def test_partitions(block: int) -> None:
                 raise
 
 
-LIMITS = {"MAX_OPERATIONS": 5, "MAX_ARGUMENTS": 6, "RESIDENT": 3, "CHEAP_WORK": 0, "RUN": 1}
+LIMITS = {"MAX_OPERATIONS": 5, "MAX_ARGUMENTS": 6, "CACHED": 3, "CHEAP_WORK": 0, "RUN": 1}
 
 
 @pytest.mark.parametrize("limit", LIMITS)
