@@ -292,6 +292,9 @@ from .array.ndarray import (
 )
 from .array.numpy_surface import FUNCTIONS as _FUNCTIONS
 from .array.numpy_surface import surface as _surface
+from .array.padding import (
+    pad,
+)
 from .array.polynomial import (
     poly1d,
     polyder,
@@ -674,6 +677,7 @@ __all__ = [
     "ones",
     "ones_like",
     "outer",
+    "pad",
     "permute_dims",
     "pi",
     "place",

@@ -11,7 +11,8 @@ import numpy as np
 from ..lowering.device import Device
 from ..lowering.user_kernels import Elementwise, Parameter, Reduction
 from . import in_memory
-from .ndarray import PACKAGE, as_array, from_native
+from .caller import PACKAGE
+from .ndarray import as_array, from_native
 
 
 class ElementwiseKernel:

@@ -39,7 +39,7 @@ FUNCTIONS = (
     "isclose", "iscomplex", "isneginf", "isposinf", "isreal", "ix_", "kaiser", "kron", "lcm",
     "ldexp", "loadtxt", "logaddexp2", "logspace", "mask_indices", "modf", "nanargmax", "nanargmin",
     "nancumprod", "nancumsum", "nanmax", "nanmean", "nanmedian", "nanmin", "nanpercentile",
-    "nanprod", "nanquantile", "nanstd", "nansum", "nanvar", "packbits", "pad", "partition",
+    "nanprod", "nanquantile", "nanstd", "nansum", "nanvar", "packbits", "partition",
     "percentile", "piecewise", "poly", "polyadd", "polyfit", "polymul", "polysub", "polyval", "ptp",
     "quantile", "rad2deg", "radians", "real_if_close", "resize", "save", "savetxt",
     "savez", "savez_compressed", "setdiff1d", "setxor1d", "sinc", "sort_complex", "trapezoid",

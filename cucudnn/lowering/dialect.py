@@ -179,8 +179,10 @@ def statement(kernel: Kernel, i: int) -> str:
     operands = [name(kernel, k) for k in value.operands]
     source = kernel.values[value.operands[0]].dtype if value.operands else value.dtype
     if value.op is ops.gather:
-        element = f"p{kernel.values[value.operands[0]].number}[{operands[1]}]"
-        return f"const {c_type} {name(kernel, i)} = {load(value, element)};"
+        element = load(value, f"p{kernel.values[value.operands[0]].number}[{operands[1]}]")
+        if len(operands) == 3:  # read only where a condition holds
+            element = f"{operands[2]} ? {element} : {c_type}()"
+        return f"const {c_type} {name(kernel, i)} = {element};"
     if value.op is ops.astype and source == dtypes.float64 and dtypes.is_half(value.dtype):
         half = "half" if value.dtype == dtypes.float16 else "bfloat"
         return f"const float {name(kernel, i)} = xp_load(xp_to_{half}({operands[0]}));"

@@ -10,9 +10,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from ..graph import ops, shapes
-from ..graph.node import Node
+from ..graph.node import Node, base_of
 from ..graph.ops import Kind
 from ..graph.shapes import Place, Shape
+from .pieces import pieces
 
 NOWHERE = Place(0, ())
 
@@ -135,6 +136,8 @@ def operand_places(group: Group, node: Node, place: Place) -> list[tuple[Node, P
     """Where a member at `place` needs each of its operands; None if no map tells."""
     if node.op.kind is Kind.REDUCTION:
         return _reduced_operand(group, node, place)
+    if node.op.kind is Kind.UPDATE:
+        return _read_by_parts(group, node, place)
     inputs = [n for n in node.inputs or () if n.op is not ops.scalar]
     if node.op.kind is Kind.INDEXED:
         table, inputs = inputs[0], inputs[1:]
@@ -158,6 +161,14 @@ def operand_places(group: Group, node: Node, place: Place) -> list[tuple[Node, P
     if node.op.kind is Kind.INDEXED:
         result.insert(0, through_view(table, Place(0, (0,) * len(group.space))))
     return result
+
+
+def _read_by_parts(group: Group, node: Node, place: Place) -> list[tuple[Node, Place]] | None:
+    """The memory of each part, as elements at computed positions are read."""
+    found = pieces(node)
+    if found is None or coordinates(group, node, place) is None:
+        return None
+    return [(n, Place(0, (0,) * len(group.space))) for n in found.memory]
 
 
 def _resplit(node: Node, maps: Sequence[Place], rank: int) -> Place:
@@ -225,6 +236,12 @@ def spans_all(group: Group, node: Node, place: Place) -> bool:
     if place.offset or shapes.size(group.space) != node.size:
         return False
     return shapes.is_dense(group.space, place.strides, node.dtype.itemsize)
+
+
+def operands(node: Node) -> list[Node]:
+    """What a member reads, for views their operands."""
+    found = pieces(node) if node.op.kind is Kind.UPDATE else None
+    return found.memory if found else [base_of(c) for c in node.inputs or ()]
 
 
 def reduced_extents(node: Node) -> Shape:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..graph import dtypes
 from . import dialect
 from .dialect import Writer, name, offset_text
-from .host_text import coordinates, decode, element, outputs, pointers, shares, values
+from .host_text import coordinates, decode, element, loop, outputs, pointers, shares, values
 from .kernel import Kernel
 
 COLUMNS = 128  # as XP_COLUMNS
@@ -38,7 +38,7 @@ def column_text(w: Writer, kernel: Kernel) -> None:
                 w(f"tree{k}.total(lane{k}[0], columns);")
             if kernel.few:
                 _column_parts(w, kernel, block)
-            with w.block("for (int64_t j = 0; j < columns; ++j)"):
+            with loop(w, kernel, kernel.head + kernel.tail, "k", last_kept, "columns", ""):
                 _column_tail(w, kernel, last_kept)
 
 
@@ -85,8 +85,7 @@ def _rows_of_columns(w: Writer, kernel: Kernel) -> None:
 def _cells(w: Writer, kernel: Kernel, lane: str, *, first: bool) -> None:
     """A row's elements of a block of columns go into their lane."""
     axis = kernel.kept - 1
-    w("#pragma GCC ivdep")
-    with w.block("for (int64_t j = 0; j < columns; ++j)"):
+    with loop(w, kernel, kernel.head + kernel.body, "x_", axis, "columns"):
         values(w, kernel, kernel.head + kernel.body, "x_", axis, "j")
         for k, r in enumerate(kernel.reductions):
             value = name(kernel, r.operand)

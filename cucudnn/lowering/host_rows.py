@@ -10,6 +10,7 @@ from .host_text import (
     coordinates,
     decode,
     element,
+    loop,
     outputs,
     pointers,
     shares,
@@ -92,8 +93,7 @@ def fill(w: Writer, kernel: Kernel, stage: Stage | None = None) -> None:
         for k in stage.outputs:
             offset = offset_text(f"b{k}", kernel.outputs[k].classes, reduced)
             w(f"const auto z{k} = y{k} + ({offset});")
-        w("#pragma GCC ivdep")
-        with w.block("for (int64_t j = 0; j < run; ++j)"):
+        with loop(w, kernel, stage.lines, "x_", last, "run"):
             for i in stage.loaded:
                 c_type = dtypes.value_type(kernel.values[i].dtype)
                 w(f"const {c_type} {name(kernel, i)} = kept{i}[at + filled + j];")

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
 from ..graph import dtypes, ops
 from . import dialect
 from .dialect import Layout, Writer, offset_text
-from .kernel import Kernel, Reduction
+from .kernel import Kernel, Reduction, is_guarded
+
+RUN = 1024  # elements at most that are read without a test, where an array has parts
 
 
 def decode(w: Writer, kernel: Kernel) -> None:
@@ -56,7 +61,7 @@ def pointers(w: Writer, kernel: Kernel, source: str, target: str, axes: range) -
 
 
 def values(
-    w: Writer, kernel: Kernel, numbers: tuple[int, ...], pointer: str, axis: int, index: str
+    w: Writer, kernel: Kernel, numbers: Sequence[int], pointer: str, axis: int, index: str
 ) -> None:
     """The lines of some values; an argument is read at an index of one axis."""
 
@@ -68,7 +73,73 @@ def values(
         at = read(f"{pointer}{k}", f"a{k}", argument.classes, axis, index)
         return dialect.load(value, at) if argument.memory else at
 
-    dialect.assign(w, kernel, numbers, text)
+    guards = kernel.guards if index == "j" else ()
+    for i in numbers:
+        value = kernel.values[i]
+        if index == "j" and is_guarded(value):  # see `loop`
+            k = kernel.values[value.operands[1]].number
+            step = {"0": "0", "1": "(j - from)"}.get(
+                kernel.arguments[k].classes[axis], f"(j - from) * step{i}"
+            )
+            c_type = dtypes.value_type(value.dtype)
+            w(f"const {c_type} v{i} = {dialect.load(value, f'part{i}[{step}]')};")
+        elif i not in guards:
+            dialect.assign(w, kernel, [i], text)
+
+
+@contextmanager
+def loop(
+    w: Writer,
+    kernel: Kernel,
+    numbers: Sequence[int],
+    pointer: str,
+    axis: int,
+    count: str,
+    hint: str = "#pragma GCC ivdep",
+) -> Iterator[None]:
+    """A loop over j, elements along an axis. Where elements of parts are read, it is cut where a
+    part begins or ends, so that nothing is tested for each element; and what is not in a part is
+    read from zeros, since a masked read of memory that is not there takes long."""
+    guarded = [i for i in numbers if is_guarded(kernel.values[i])]
+    if not guarded:
+        w(*hint.splitlines())
+        with w.block(f"for (int64_t j = 0; j < {count}; ++j)"):
+            yield
+        return
+    with w.block(f"for (int64_t from = 0, upto; from < {count}; from = upto)"):
+        w(f"upto = {count} - from < {RUN} ? {count} : from + {RUN};")
+        guards = [i for i in numbers if i in kernel.guards]
+        _tests(w, kernel, guards, pointer, axis)
+        for i in guarded:
+            _part(w, kernel, i, pointer, axis)
+        w(*hint.splitlines())
+        with w.block("for (int64_t j = from; j < upto; ++j)"):
+            yield
+
+
+def _tests(w: Writer, kernel: Kernel, guards: Sequence[int], pointer: str, axis: int) -> None:
+    """Cut the run where a test turns, and take the tests at its beginning."""
+    tests = [i for i in guards if kernel.values[i].op is not ops.logical_and]
+    for i in tests:
+        k, limit = (kernel.values[o].number for o in kernel.values[i].operands)
+        step = {"0": "0", "1": "1"}.get(kernel.arguments[k].classes[axis], f"a{k}_{axis}")
+        if step != "0":
+            w(f"upto = xp_turn({pointer}{k}, {step}, {pointer}{limit}, from, upto);")
+    needed = sorted({o for i in tests for o in kernel.values[i].operands})
+    values(w, kernel, [*needed, *guards], pointer, axis, "from")
+
+
+def _part(w: Writer, kernel: Kernel, i: int, pointer: str, axis: int) -> None:
+    """Where a part's elements of the run are."""
+    table, at, inside = kernel.values[i].operands
+    t, k = kernel.values[table].number, kernel.values[at].number
+    classes = kernel.arguments[k].classes
+    begin = index_value(f"{pointer}{k}", f"a{k}", classes, axis, "from")
+    c_type = dtypes.storage_type(kernel.values[i].dtype)
+    w(f"static const {c_type} zeros{i}[{RUN}] = {{}};")
+    w(f"const {c_type}* const part{i} = v{inside} ? p{t} + ({begin}) : zeros{i};")
+    if classes[axis] == "s":
+        w(f"const int64_t step{i} = v{inside} ? a{k}_{axis} : 0;")
 
 
 def outputs(w: Writer, kernel: Kernel, axes: range) -> None:

@@ -10,6 +10,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
 from ..graph import dtypes, ops
 from ..graph.dtypes import DType
@@ -130,7 +131,9 @@ class _Lines:
             return self.scalars[value.number]
         assert value.op is not None, "reductions are given"
         if value.op is ops.gather:
-            table, positions = (self.values[k] for k in value.operands)
+            table, positions, *inside = (self.values[k] for k in value.operands)
+            if inside:
+                return _read_part(table, positions, inside[0])
             target = self.targets.get(i)
             out = target if target is not None and target.shape == positions.shape else None
             return table.take(positions, out=out, mode="clip")
@@ -168,6 +171,29 @@ class _Lines:
         for dead in self.scratch.dead.get(i, ()):
             if dead in self.own and self.values[dead].ndim:
                 self.scratch.give(self.values[dead])
+
+
+def _read_part(table: Array, positions: Array, inside: Array) -> Array:
+    """The elements of a part, which is a box; zeros elsewhere. Positions are an affine map."""
+    shape = np.broadcast_shapes(positions.shape, inside.shape)
+    result = np.zeros(shape, table.dtype)
+    positions, inside = np.broadcast_to(positions, shape), np.broadcast_to(inside, shape)
+    box, steps = [], []
+    for a in range(len(shape)):
+        others = tuple(b for b in range(len(shape)) if b != a)
+        along = np.asarray(inside.any(axis=others))
+        first = int(along.argmax())
+        if not along[first]:
+            return result
+        box.append(slice(first, len(along) - int(along[::-1].argmax())))
+    corner = _at(positions, tuple(slice(s.start, s.start + 2) for s in box))
+    origin = int(corner[(0,) * len(shape)])
+    for a, n in enumerate(corner.shape):
+        one = tuple(int(b == a and n > 1) for b in range(len(shape)))
+        steps.append((int(corner[one]) - origin) * table.itemsize)
+    target = _at(result, tuple(box))
+    target[...] = as_strided(table[origin:], target.shape, steps)
+    return result
 
 
 def line(

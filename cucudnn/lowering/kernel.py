@@ -14,13 +14,15 @@ from ..graph.dtypes import DType
 from ..graph.node import Node
 from ..graph.ops import Kind, Op
 from ..graph.shapes import Place, Shape
-from .group import Group, operand_places
+from .group import NOWHERE, Group, compose, coordinates, operand_places, through_view
+from .pieces import Part, pieces
 
 CHUNK, LANES = 1024, 128  # of the reduction tree
 FEW = 2048  # rows or blocks of columns: about as many blocks as a large GPU runs at once
 SHORT = 32  # reduced extents up to here are combined in order
 RESIDENT = 16 * CHUNK  # reduced extents up to here stay where they are until a row is done with
 PAIRS = 64  # elements of each of two axes from which on pairs of them are taken by tiles
+INDEX = Node(ops.iota, (), (2**62,), dtypes.int64, (8,), "")  # of an axis, where nobody asked
 WIDE = 2**31 - 2**20  # elements from which on indices have 64 bits; the last tile may run over
 
 
@@ -40,6 +42,11 @@ class Value(NamedTuple):
     number: int = 0  # of the argument, scalar or reduction
     op: Op | None = None
     operands: tuple[int, ...] = ()
+
+
+def is_guarded(value: Value) -> bool:
+    """True for an element of a part, which is read where a condition holds: the third operand."""
+    return value.op is ops.gather and len(value.operands) == 3
 
 
 class Reduction(NamedTuple):
@@ -119,6 +126,17 @@ class Kernel:
     def tables(self) -> frozenset[int]:
         """The arguments that are read at computed positions."""
         return frozenset(v.number for v in self.values if v.kind == "table")
+
+    @property
+    def guards(self) -> frozenset[int]:
+        """Lines that tell whether an element of a part is read."""
+        found, stack = set[int](), [v.operands[2] for v in self.values if is_guarded(v)]
+        while stack:
+            i = stack.pop()
+            if i not in found and self.values[i].kind == "line":
+                found.add(i)
+                stack += self.values[i].operands
+        return frozenset(found)
 
     @property
     def has_users_code(self) -> bool:
@@ -209,6 +227,9 @@ class _Builder:
         if node.op is ops.iota:
             self.read(node, place)
             return
+        if node.op.kind is Kind.UPDATE:
+            self.numbers[node, place] = self._read_by_parts(node, place)
+            return
         found = operand_places(self.group, node, place)
         assert found is not None, node
         at = iter(found)
@@ -226,6 +247,64 @@ class _Builder:
             inner = any(self.inner[i] for i in operands)
             result = self.number(key, value, inner, any(self.post[i] for i in operands))
         self.numbers[node, place] = result
+
+    def line(self, op: Op, dtype: DType, *operands: int) -> int:
+        value = Value("line", dtype, 0, op, operands)
+        inner, post = (any(table[i] for i in operands) for table in (self.inner, self.post))
+        return self.number((op, dtype, operands), value, inner, post)
+
+    def index(self, at: Place) -> int:
+        """A position that the place in the space tells."""
+        size = dtypes.int64.itemsize
+        return self.read(INDEX, Place(at.offset * size, tuple(s * size for s in at.strides)))
+
+    def _read_by_parts(self, node: Node, place: Place) -> int:
+        """The element of the part in which it lies."""
+        maps, found = coordinates(self.group, node, place), pieces(node)
+        assert maps is not None
+        assert found is not None
+        result = None if found.rest is None else self.scalar(found.rest)
+        for part in found.parts:
+            inside = self._is_inside(node, place, maps, part)
+            value = self._read_part(part, maps, inside)
+            if result is None or inside is None:
+                result = value
+            else:
+                result = self.line(ops.where, node.dtype, inside, value, result)
+        assert result is not None
+        return result
+
+    def _read_part(self, part: Part, maps: Sequence[Place], inside: int | None) -> int:
+        if part.value.op is ops.scalar:
+            return self.scalar(part.value)
+        rank, size = len(self.group.space), part.value.dtype.itemsize
+        memory, start = through_view(part.value, NOWHERE)
+        moved = [Place(m.offset - f, m.strides) for m, f in zip(maps, part.first, strict=True)]
+        steps = [s // size for s in part.value.strides]
+        at = self.index(compose(moved, steps, rank, start.offset // size))
+        table = self.table(memory, Place(0, (0,) * rank))
+        operands = (table, at) if inside is None else (table, at, inside)
+        return self.line(ops.gather, part.value.dtype, *operands)
+
+    def _is_inside(self, node: Node, place: Place, maps: Sequence[Place], part: Part) -> int | None:
+        """Whether the element lies in the part; None if every one does."""
+        size, rank = node.dtype.itemsize, len(self.group.space)
+        outermost = max(range(len(maps)), key=lambda a: (node.shape[a] > 1) * node.strides[a])
+        result = None
+        for a, m in enumerate(maps):
+            n, first, extent = node.shape[a], part.first[a], part.extents[a]
+            step = 1
+            if a == outermost:  # what lies before and behind in memory: axes stay as one
+                step = node.strides[a] // size
+                m = Place(place.offset // size, tuple(s // size for s in place.strides))
+            bounds = [(ops.greater_equal, first)] if first else []
+            bounds += [(ops.less, first + extent)] if first + extent < n else []
+            for op, bound in bounds:
+                limit = self.index(Place(bound * step, (0,) * rank))
+                test = self.line(op, dtypes.bool_, self.index(m), limit)
+                both = (ops.logical_and, dtypes.bool_, result, test)
+                result = test if result is None else self.line(*both)  # type: ignore[arg-type]
+        return result
 
     def _reduce(self, node: Node, operand: int) -> int:
         tree = self.values[operand].dtype

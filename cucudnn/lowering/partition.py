@@ -36,6 +36,8 @@ from .group import (
     through_view,
     whole,
 )
+from .kernel import SHORT
+from .pieces import pieces
 from .predicates import NOTHING, Walk, cheap_to_repeat, objection, stays, weigh
 
 
@@ -63,9 +65,11 @@ def join(walk: Walk, group: Group, node: Node) -> None:
         assert found is not None, node
         for child, place in found:
             need(walk, group, child, place)
-        if node.op.kind is Kind.INDEXED:
-            group.tables.add(found[0][0])
-            walk.in_memory.add(found[0][0])
+        tables = found[:1] if node.op.kind is Kind.INDEXED else ()
+        if node.op.kind is Kind.UPDATE:
+            tables = found
+        group.tables.update(n for n, _ in tables)
+        walk.in_memory.update(n for n, _ in tables)
     del group.loads[node]
 
 
@@ -137,7 +141,7 @@ def merge_readers(walk: Walk, node: Node) -> None:
 def _can_merge(a: Group, b: Group, node: Node) -> bool:
     if not (a.is_kernel and b.is_kernel) or a.written is not None or b.written is not None:
         return False
-    if (a.kept, a.reduced) != (b.kept, b.reduced):
+    if (a.kept, a.reduced) != (b.kept, b.reduced) and not (_is_map_of(a, b) or _is_map_of(b, a)):
         return False
     mine, other = a.loads.get(node), b.loads.get(node)
     if not mine or mine != other or len(mine) != 1:
@@ -154,7 +158,13 @@ def _can_merge(a: Group, b: Group, node: Node) -> bool:
     return not reaches(a, b) and not reaches(b, a)
 
 
+def _is_map_of(a: Group, b: Group) -> bool:
+    """True if a map could run beside reductions, since it has their whole space."""
+    return not a.reduced and a.kept == b.space and size(b.reduced) > SHORT
+
+
 def _merge(walk: Walk, a: Group, b: Group) -> None:
+    a.kept, a.reduced = (b.kept, b.reduced) if b.reduced else (a.kept, a.reduced)
     for mine, other in ((a.members, b.members), (a.loads, b.loads)):
         for node, places in other.items():
             own = mine.setdefault(node, [])
@@ -209,6 +219,31 @@ def take_by_rows(walk: Walk, group: Group, node: Node) -> None:
     last = across == list(range(len(along), len(strides)))  # else neighbours are of several rows
     if last and stays(group, row):
         group.kept, group.reduced = group.kept[: len(along)], row
+
+
+def read_by_parts(walk: Walk, node: Node) -> bool:
+    """Let every group that reads what is written part by part read the parts, if all can."""
+    if node.op.kind is not Kind.UPDATE:
+        return False
+    merge_readers(walk, node)
+    readers = [g for g in walk.readers.get(node, ()) if node in g.loads]
+    if not readers or node in walk.asked or node in walk.in_memory:
+        return False
+    if any(objection(walk, g, node) for g in readers):
+        return False
+    if len(readers) > 1 and not cheap_to_repeat(node, len(readers), walk.weights[node]):
+        return False
+    for group in readers:
+        join(walk, group, node)
+    found = pieces(node)
+    assert found is not None
+    walk.skipped.update(found.versions)
+    return True
+
+
+def is_void(walk: Walk, node: Node) -> bool:
+    """True for an earlier version of what is read by parts, if nothing else reads it."""
+    return node in walk.skipped and not walk.readers.get(node) and node not in walk.asked
 
 
 def settle(walk: Walk, node: Node) -> None:
@@ -274,7 +309,7 @@ def partition(nodes: Sequence[Node], asked: set[Node], in_place: dict[Node, Node
     for node in sorted(pending | leaves, key=lambda n: -n.seq):
         if node not in pending:
             merge_readers(walk, node)
-        elif node.op.kind is Kind.VIEW:
+        elif node.op.kind is Kind.VIEW or is_void(walk, node) or read_by_parts(walk, node):
             continue
         elif node.op.kind in (Kind.UPDATE, Kind.LIBRARY) or node.op is ops.empty:
             home = lead(walk, node)

@@ -129,7 +129,8 @@ def _kernel_step(
         nodes=tuple(slots[n] for n in bound.nodes),
         inside=tuple(slots[n] for n in bound.nodes if n not in bound.outputs and _is_worth(n)),
         call=device.program(bound.kernel).call(bound.launch),
-        arguments=tuple(slots[n] for n in bound.arguments),
+        # an index that nobody recorded has no memory, so any slot does
+        arguments=tuple(slots.get(n, slots[bound.outputs[0]]) for n in bound.arguments),
         scalars=tuple(slots[n] for n in bound.scalars),
         base=base,
         in_place=takes,

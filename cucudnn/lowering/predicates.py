@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ..graph import ops, shapes
-from ..graph.node import Node
+from ..graph.node import Node, base_of
 from ..graph.ops import Kind
 from ..graph.shapes import Place, Shape
 from . import kernel
@@ -20,30 +20,36 @@ from .group import (
     coordinates,
     live,
     operand_places,
+    operands,
     reaches,
     reduced_extents,
     spans,
     through_view,
 )
+from .pieces import pieces
 
 MAX_OPERATIONS = 200  # lines; compile time grows faster than the text
 MAX_ARGUMENTS = 64
 RESIDENT = kernel.RESIDENT  # elements of a row that stays where it is between reductions over it
+CACHED = 1 << 16  # the same on the CPU, where so much of a row is one thread's work anyway
 MAX_RESIDENT = 4  # arrays of which rows stay
 CHEAP_WORK = 24  # an element's work, in additions, that may be said twice
 BROADCAST_WORK = 8
+READ_WORK = 4  # of an element of one of several parts
 CHEAP_LEAVES = 4
 
 
 class Weight(NamedTuple):
-    """What computing an element costs when all below it is inlined."""
+    """What computing an element costs when all below it is inlined, and when reductions are in
+    memory, as they are where several groups read them."""
 
     work: int
-    leaves: frozenset[Node] | None  # None: more than the limit
+    again: int  # the same without what is below reductions
+    leaves: frozenset[Node] | None  # reductions too; None: more than the limit
     reduces: bool
 
 
-NOTHING = Weight(0, frozenset(), False)
+NOTHING = Weight(0, 0, frozenset(), False)
 
 
 @dataclass(eq=False)
@@ -56,6 +62,7 @@ class Walk:
     readers: dict[Node, list[Group]] = field(default_factory=dict)
     groups: list[Group] = field(default_factory=list)
     weights: dict[Node, Weight] = field(default_factory=dict)
+    skipped: set[Node] = field(default_factory=set)  # versions of what is read by parts
     update_groups: dict[Node, Group] = field(default_factory=dict)  # base → group of its write
 
 
@@ -67,7 +74,16 @@ def weigh(nodes: Sequence[Node], asked: set[Node]) -> dict[Node, Weight]:
     table: dict[Node, Weight] = {}
     for node in nodes:
         work, leaves, reduces = node.op.work, frozenset[Node](), node.op.kind is Kind.REDUCTION
-        many = False
+        again, many = work, False
+        if node.op.kind is Kind.UPDATE:  # read by parts
+            base, value = node.inputs or (node, node)
+            lower = table.get(base, NOTHING) if base.op.kind is Kind.UPDATE else NOTHING
+            memory = frozenset() if value.op is ops.scalar else frozenset((base_of(value),))
+            table[node] = Weight(
+                lower.work + READ_WORK, lower.again + READ_WORK,
+                None if lower.leaves is None else lower.leaves | memory, False,
+            )  # fmt: skip
+            continue
         for child in node.inputs or ():
             below = table.get(child)
             if child.op.kind is Kind.VIEW and below is not None:
@@ -75,23 +91,30 @@ def weigh(nodes: Sequence[Node], asked: set[Node]) -> dict[Node, Weight]:
             elif below is None or child in asked or child.op.kind in (Kind.LIBRARY, Kind.UPDATE):
                 if child.op is ops.scalar:
                     continue
-                below = Weight(1, frozenset((child,)), False)
+                below = Weight(1, 1, frozenset((child,)), False)
+            elif child.op.kind is Kind.REDUCTION:
+                below = below._replace(again=1, leaves=frozenset((child,)))
             work += below.work
+            again += below.again
             reduces |= below.reduces
             if below.leaves is None:
                 many = True
             else:
                 leaves |= below.leaves
         if node.op.kind is Kind.VIEW:
-            work -= node.op.work
+            work, again = work - node.op.work, again - node.op.work
         many = many or len(leaves) > CHEAP_LEAVES
-        table[node] = Weight(min(work, 10**6), None if many else leaves, reduces)
+        work, again = min(work, 10**6), min(again, 10**6)
+        table[node] = Weight(work, again, None if many else leaves, reduces)
     return table
 
 
 def cheap_to_repeat(node: Node, readers: int, weight: Weight) -> bool:
-    """Whether computing a node in each of its readers costs less than storing it."""
-    if weight.reduces or weight.work > CHEAP_WORK or weight.leaves is None:
+    """Whether computing a node in each of its readers costs less than storing it. Reductions in it
+    are stored then; it must have more elements than they have."""
+    if weight.again > CHEAP_WORK or weight.leaves is None or node.op.kind is Kind.REDUCTION:
+        return False
+    if any(n.op.kind is Kind.REDUCTION and n.size >= node.size for n in weight.leaves if n.pending):
         return False
     read = sum(n.nbytes for n in weight.leaves)
     return (readers - 1) * read <= (readers + 1) * node.nbytes
@@ -133,7 +156,8 @@ def goes_back(walk: Walk, group: Group, node: Node) -> bool:
 def stays(group: Group, row: Shape) -> bool:
     """Whether rows of the given extents, the last axes of the space, can stay in registers, or on
     the CPU in the cache: they are short enough, and lie side by side."""
-    if shapes.size(row) > RESIDENT or group.written is not None:
+    limit = CACHED if group.leader.device == "cpu" else RESIDENT
+    if shapes.size(row) > limit or group.written is not None:
         return False
     inner = sum(any(p.strides[-len(row) :]) for places in group.loads.values() for p in places)
     return inner <= MAX_RESIDENT and all(
@@ -192,8 +216,8 @@ def too_many_arguments(walk: Walk, group: Group, node: Node) -> bool:
 
 def runs_after_write(walk: Walk, group: Group, node: Node) -> bool:
     """The group waits for a write to memory that the node reads in its old version."""
-    for child in node.inputs or ():
-        writer = walk.update_groups.get(through_view(child, NOWHERE)[0])
+    for child in operands(node):
+        writer = walk.update_groups.get(child)
         if writer is not None and live(writer) is not group and reaches(writer, group):
             return True
     return False
@@ -223,9 +247,25 @@ def no_map_tells(walk: Walk, group: Group, node: Node) -> bool:
     )
 
 
+def no_pieces(walk: Walk, group: Group, node: Node) -> bool:
+    """What is written part by part is read without being stored if its parts are few and boxes,
+    and nothing else needs it half done; for a reduction, if its rows lie side by side."""
+    if node.op.kind is not Kind.UPDATE:
+        return False
+    found = pieces(node)
+    if found is None or any(walk.readers.get(n) for n in found.versions):
+        return True
+    if any(n in walk.in_place for n in found.memory):  # who needs the array later needs them too
+        return True
+    if not group.reduced:
+        return False
+    return any(abs(p.strides[-1]) != node.dtype.itemsize for p in group.loads[node])
+
+
 PREDICATES: tuple[Predicate, ...] = (
     not_a_kernel,
     is_indexed,
+    no_pieces,
     row_differs,
     goes_back,
     repeats_across_broadcast,

@@ -19,6 +19,7 @@ from .host_text import (
     coordinates,
     decode,
     element,
+    loop,
     outputs,
     pointers,
     shares,
@@ -34,6 +35,14 @@ template <class T> XP_STEP T xp_scalar(const int64_t* w) {
   T value;
   __builtin_memcpy(&value, w, sizeof value);
   return value;
+}
+"""
+
+_TURN = """\
+// where x + j * step comes to the limit, if that is between from and upto, else upto
+XP_STEP int64_t xp_turn(int64_t x, int64_t step, int64_t limit, int64_t from, int64_t upto) {
+  const int64_t j = step > 0 ? (limit - x + step - 1) / step : (x - limit) / -step + 1;
+  return from < j && j < upto ? j : upto;
 }
 """
 
@@ -56,6 +65,7 @@ def render(kernel: Kernel) -> str:
     users = "\n".join(dialect.user_preludes(kernel))
     prelude = scalar.prelude(dialect.sections(text + users), "host")
     comment = "\n".join(dialect.comment(kernel))
+    reductions = _TURN + reductions if "xp_turn(" in text else reductions
     return f"{comment}\n{prelude}\n{_OPENING}{reductions}{users}\n{text}"
 
 
@@ -77,8 +87,7 @@ def _map(w: Writer, kernel: Kernel) -> None:
               f"? n{last} - {inner} : end - begin;")  # fmt: skip
             pointers(w, kernel, "p", "x_", range(kernel.rank))
             outputs(w, kernel, range(kernel.rank))
-            w("#pragma GCC ivdep")
-            with w.block("for (int64_t j = 0; j < run; ++j)"):
+            with loop(w, kernel, kernel.body, "x_", last, "run"):
                 values(w, kernel, kernel.body, "x_", last, "j")
                 for k, output in enumerate(kernel.outputs):
                     target = element(f"y{k}", f"b{k}", output.classes, last, "j")

@@ -58,10 +58,12 @@ def stages(kernel: Kernel) -> list[Stage]:
         return sum(op.work for op in ops_ if op is not None)
 
     worth: set[int] = set()  # in two stages, and costly
+    guards = kernel.guards
     seen: set[int] = set()
     for roots in targets:
         here = elements(roots, set())
-        worth |= {i for i in here if i in seen and kernel.values[i].kind == "line" and work(i) > 4}
+        again = [i for i in here if i in seen and i not in guards]
+        worth |= {i for i in again if kernel.values[i].kind == "line" and work(i) > 4}
         seen |= set(here)
     worth = set(sorted(worth, key=lambda i: (-work(i), -i))[:STORED])
     result, known = [], set[int]()

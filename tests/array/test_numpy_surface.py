@@ -42,7 +42,7 @@ CALLS = {
     "nanargmin": [(V,)], "nancumprod": [(V,)], "nancumsum": [(V,)], "nanmax": [(A, 1)],
     "nanmean": [(A, 1)], "nanmedian": [(A, 1)], "nanmin": [(A, 1)], "nanpercentile": [(A, 50.0)],
     "nanprod": [(A, 1)], "nanquantile": [(A, 0.5)], "nanstd": [(A, 1)], "nansum": [(A, 1)],
-    "nanvar": [(A, 1)], "packbits": [(np.array([1, 0, 1], np.uint8),)], "pad": [(A, 1)],
+    "nanvar": [(A, 1)], "packbits": [(np.array([1, 0, 1], np.uint8),)],
     "partition": [(V, 1)], "percentile": [(A, [25.0, 50.0])],
     "piecewise": [(V, [V < 2, V >= 2], [0.0, 1.0])], "poly": [(V,)], "polyadd": [(V, V)],
     "polyfit": [(V, V, 1)],

@@ -61,6 +61,8 @@ TEXTS = {
     "argmax": lambda: xp.argmax(array(50, 60), axis=1),
     "write": lambda: _written(array(100)),
     "gather": lambda: array(100)[np.arange(8)] * 2 + array(8),
+    "parts": lambda: array(50, 60) - xp.roll(array(50, 60), 1, axis=1),
+    "parts_row": lambda: xp.sum(xp.concat([array(50, 40), array(50, 30).T[:30].T], axis=1), axis=1),
     "gather_row": lambda: xp.sum(array(50, 4)[np.arange(20), :], axis=1),
 }
 

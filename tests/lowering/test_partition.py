@@ -89,6 +89,23 @@ def test_number_of_kernels(device: str, name: str) -> None:
     assert evaluate.statistics.launches - before == count
 
 
+def test_a_map_runs_beside_reductions_over_its_space(device: str) -> None:
+    x = array(device, 50, 40)
+    e = xp.exp(x)
+    plan = xp.explain(e * 2, xp.sum(e, axis=1))
+    assert [k.template for k in plan.kernels] == ["row"]
+    e = xp.exp(array(device, 50, 8))  # a thread takes a row of these: its writes lie apart
+    assert len(xp.explain(e * 2, xp.sum(e, axis=1)).kernels) == 2
+
+
+def test_what_is_made_of_a_stored_reduction_is_computed_again(device: str) -> None:
+    x = array(device, 50, 40)
+    d = x - xp.mean(x, axis=0)
+    plan = xp.explain(d / xp.sqrt(xp.mean(d * d, axis=0)))
+    assert len(plan.kernels) == 3
+    assert sum(k.bytes_written for k in plan.kernels) < 1.1 * x.nbytes
+
+
 @pytest.fixture
 def reasons(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Collects the names of the predicates that object."""
@@ -117,6 +134,46 @@ def test_is_indexed(device: str, reasons: list[str]) -> None:
     y = x + 1
     assert len(xp.explain(y[i] * 2).kernels) == 2
     assert "is_indexed" in reasons
+
+
+def test_no_pieces(device: str, reasons: list[str]) -> None:
+    x = array(device, 40, 50)
+    assert [k.template for k in xp.explain(x - xp.roll(x, 1, axis=1)).kernels] == ["map"]
+    assert [k.template for k in xp.explain(xp.sum(xp.roll(x, 1, axis=1), axis=1)).kernels] == [
+        "row"
+    ]
+    assert "no_pieces" not in reasons
+    # columns, runs that are too short, what does not cover the array
+    assert len(xp.explain(xp.sum(xp.roll(x, 1, axis=1), axis=0)).kernels) == 3
+    assert len(xp.explain(xp.stack([x, x], axis=-1) * 2).kernels) == 3
+    y = xp.empty_like(x)
+    y[:20] = x[:20]
+    half = y * 2
+    y[20:] = x[20:]
+    assert len(xp.explain(half).kernels) == 2
+    assert len(xp.explain(half, y * 3).kernels) == 3
+    assert set(reasons) == {"no_pieces"}
+
+
+def test_what_is_read_by_parts_outlives_a_write_to_a_part(device: str) -> None:
+    x = array(device, 4000)
+    want = np.roll(xp.asnumpy(x), 3)
+    y = xp.roll(x, 3)
+    z = y * 2
+    x[5] = 0
+    xp.flush(z, x)
+    assert np.array_equal(xp.asnumpy(y), want)
+    assert np.array_equal(xp.asnumpy(z), want * np.float32(2))
+
+
+def test_parts_are_stored_the_second_time(device: str) -> None:
+    x = array(device, 4000)
+    y = xp.roll(x, 3)
+    xp.flush(y * 2)
+    assert len(xp.explain(y * 3).kernels) == 3
+    check = np.roll(xp.asnumpy(x), 3)
+    assert np.array_equal(xp.asnumpy(y * 3), check * np.float32(3))
+    assert np.array_equal(xp.asnumpy(y), check)
 
 
 def test_row_differs(device: str, reasons: list[str]) -> None:

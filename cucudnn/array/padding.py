@@ -1,0 +1,79 @@
+"""NumPy's `pad`: recorded for constants, so that what reads the result reads the pieces."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .creation import empty, full
+from .ndarray import as_array, geometry, ndarray
+from .numpy_surface import surface
+
+Widths = tuple[tuple[int, int], ...]
+
+
+def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> ndarray:
+    """Elements put before and behind the ends of the axes.
+
+    Parameters
+    ----------
+    array : array_like
+    pad_width : int, (before, behind), ((before, behind), ...) or dict of axis to one of these
+        How many: for all axes, or for each.
+    mode : str or function, default 'constant'
+        'constant' is recorded. NumPy's other modes, and functions, are NumPy's or CuPy's on
+        evaluated arrays.
+    **kwargs
+        `constant_values`, given as `pad_width` is, 0 by default. Others are NumPy's.
+
+    Returns
+    -------
+    ndarray of the dtype of `array`
+
+    Raises
+    ------
+    ValueError
+        If a width is negative, or the widths do not fit.
+    """
+    x = as_array(array)
+    widths = _widths(pad_width, x.ndim) if mode == "constant" else None
+    if widths is None or kwargs.keys() - {"constant_values"}:
+        return surface("", "pad")(array, pad_width, mode, **kwargs)  # type: ignore[no-any-return]
+    return _with_constants(x, widths, kwargs.get("constant_values", 0))
+
+
+def _widths(given: Any, ndim: int) -> Widths | None:
+    """Numbers before and behind each axis, or None if they are not given in a plain way."""
+    try:
+        numbers = np.broadcast_to(np.asarray(given), (ndim, 2))
+    except ValueError:
+        return None
+    if not ndim or numbers.dtype.kind not in "iu" or (numbers < 0).any():
+        return None
+    return tuple((int(a), int(b)) for a, b in numbers)
+
+
+def _with_constants(x: ndarray, widths: Widths, given: Any) -> ndarray:
+    """Constants around an array: along each axis as far as the axes before it were extended."""
+    with np.errstate(all="ignore"):
+        values = np.broadcast_to(np.asarray(given).astype(x.dtype), (x.ndim, 2)).tolist()
+    shape = tuple(n + a + b for n, (a, b) in zip(x.shape, widths, strict=True))
+    inner = tuple(slice(a, a + n) for n, (a, _) in zip(x.shape, widths, strict=True))
+    order = "F" if geometry(x).flags.fnc else "C"
+    one = values[0][0]
+    if all(value == one for pair in values for value in pair):
+        result = full(shape, one, dtype=x.dtype, order=order, device=x.device)
+        result[inner] = x
+        return result
+    result = empty(shape, dtype=x.dtype, order=order, device=x.device)
+    result[inner] = x
+    for axis, (before, behind) in enumerate(widths):
+        n = shape[axis]
+        for value, ends in zip(values[axis], (slice(0, before), slice(n - behind, n)), strict=True):
+            if ends.start != ends.stop:
+                result[(*(slice(None),) * axis, ends, *inner[axis + 1 :])] = value
+    return result
+
+
+__all__ = ["pad"]

@@ -1,0 +1,76 @@
+// v2 = less(x1, x0) : bool
+// v5 = gather(t3, x2, v2) : float32
+// v6 = greater_equal(x1, x0) : bool
+// v9 = gather(t5, x4, v6) : float32
+// v10 = where(v6, v9, v5) : float32
+// r0 = sum(v10) : float32
+// y0 = r0 : float32
+struct R0 {
+  XP_STEP float step(float a, float b) { return xp_add(a, b); }
+};
+
+extern "C" __global__ void __launch_bounds__(256)
+kernel(const __grid_constant__ xp_words words) {
+  const long long* const w = words.w;
+  typedef int idx;
+  typedef unsigned uidx;
+  const idx n0 = (idx)w[0];
+  const idx n1 = (idx)w[1];
+  const long long p0 = w[2];
+  const long long p1 = w[5];
+  const long long p2 = w[8];
+  const idx a2_0 = (idx)w[9];
+  const float* const p3 = (const float*)w[11];
+  const long long p4 = w[14];
+  const idx a4_0 = (idx)w[15];
+  const float* const p5 = (const float*)w[17];
+  float* const q0 = (float*)w[20];
+  const idx n = n1;
+  const int thread = threadIdx.x & 31, warp = threadIdx.x >> 5;
+  const idx unit = (idx)blockIdx.x * 8 + warp;
+  if (unit >= n0) return;
+  uidx rest0_1 = (uidx)(unit);
+  const idx i0 = (idx)rest0_1;
+  const auto k0 = p0 + (0);
+  const auto k1 = p1 + (0);
+  const auto k2 = p2 + (i0 * a2_0);
+  const auto k3 = p3 + (0);
+  const auto k4 = p4 + (i0 * a4_0);
+  const auto k5 = p5 + (0);
+  const auto y0 = q0 + (i0);
+  const int64_t x0 = k0 + 0;
+  const auto chunk = [&](auto full, idx at, int m, float& total0) {
+    float lane0[4];
+    #pragma unroll (full.value ? 8 : 1)
+    for (int j = 0; j < 8; ++j) {
+      const int e = j * 128 + thread * 4;
+      if (!full.value && j * 128 >= m) break;
+      #pragma unroll
+      for (int c = 0; c < 4; ++c) {
+        if (!full.value && e + c >= m) continue;
+        const idx r = at + e + c;
+        uidx rest1_2 = (uidx)(r);
+        const idx i1 = (idx)rest1_2;
+        const int64_t x1 = k1 + i1;
+        const bool v2 = xp_less(x1, x0);
+        const int64_t x2 = k2 + i1;
+        const float v5 = v2 ? p3[x2] : float();
+        const bool v6 = xp_greater_equal(x1, x0);
+        const int64_t x4 = k4 + i1;
+        const float v9 = v6 ? p5[x4] : float();
+        const float v10 = (v6 ? v9 : v5);
+        lane0[c] = j == 0 ? v10 : R0::step(lane0[c], v10);
+      }
+    }
+    const int present = full.value || m > 128 ? 128 : m;
+    total0 = xp_fold_warp<R0>(lane0, thread, present);
+  };
+  float total0;
+  const idx at = 0; const int m = (int)n;
+  if (m == 1024) chunk(xp_yes(), at, m, total0);
+  else chunk(xp_no(), at, m, total0);
+  if (thread == 0) {
+    const float r0 = total0;
+    y0[0] = r0;
+  }
+}
