@@ -10,7 +10,7 @@ from ..errors import DeviceError
 from ..lowering import device as devices
 from ..lowering.device import Device
 from . import in_memory
-from .ndarray import PACKAGE
+from .caller import PACKAGE
 
 
 class _Attribute:
