@@ -118,6 +118,16 @@ def test_windows(device: str, compile: str) -> None:
         check(result, wanted.transpose(0, 1, 4, 5, 2, 3) * 2)
 
 
+def test_rows_written_in_a_loop(device: str) -> None:
+    """One plan serves all rows: only where they lie in memory differs."""
+    given = host("float32", 6, 100)
+    x, y = xp.asarray(given, device=device), xp.zeros((6, 100), device=device)
+    for i in range(6):
+        y[i] = xp.roll(x[i], 7) * 2 + xp.concat([xp.ones(50), xp.zeros(50)])
+        xp.flush(y)
+    check(y, np.roll(given, 7, axis=1) * 2 + (np.arange(100) < 50))
+
+
 def test_columns_beside_parts(device: str) -> None:
     """A part of a reduction's kept axes, which the rows alone depend on."""
     given, row = host("float32", 64, 70), host("float32", 64)
