@@ -223,9 +223,9 @@ def _run_kernel(step: KernelStep, order: list[Node], moved: dict[int, int], devi
         logs[device.name].made += buffer.nbytes
 
 
-def _moved(buffer: Buffer, shift: int) -> Buffer:
-    """The memory from another byte on."""
-    return Buffer(buffer.address + shift, buffer.nbytes, buffer) if shift else buffer
+def _moved(buffer: Any, shift: int) -> Any:
+    """The memory from another byte on; an index has none."""
+    return Buffer(buffer.address + shift, buffer.nbytes, buffer) if shift and buffer else buffer
 
 
 def _run_write(

@@ -174,7 +174,7 @@ class _Lines:
 
 
 def _read_part(table: Array, positions: Array, inside: Array) -> Array:
-    """The elements of a part, which is a box; zeros elsewhere. Positions are an affine map."""
+    """The elements of a part, mostly a box; any others elsewhere. Positions are an affine map."""
     shape = np.broadcast_shapes(positions.shape, inside.shape)
     result = np.zeros(shape, table.dtype)
     positions, inside = np.broadcast_to(positions, shape), np.broadcast_to(inside, shape)
@@ -186,6 +186,8 @@ def _read_part(table: Array, positions: Array, inside: Array) -> Array:
         if not along[first]:
             return result
         box.append(slice(first, len(along) - int(along[::-1].argmax())))
+    if not _at(inside, tuple(box)).all():  # a coordinate grows along several axes: windows
+        return table.take(positions, mode="clip")
     corner = _at(positions, tuple(slice(s.start, s.start + 2) for s in box))
     origin = int(corner[(0,) * len(shape)])
     for a, n in enumerate(corner.shape):

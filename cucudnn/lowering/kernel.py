@@ -298,7 +298,9 @@ class _Builder:
                 step = node.strides[a] // size
                 m = Place(place.offset // size, tuple(s // size for s in place.strides))
             bounds = [(ops.greater_equal, first)] if first else []
-            bounds += [(ops.less, first + extent)] if first + extent < n else []
+            # the last group of a vectorised map runs over the end of memory
+            if first + extent < n or a == outermost:
+                bounds += [(ops.less, first + extent)]
             for op, bound in bounds:
                 limit = self.index(Place(bound * step, (0,) * rank))
                 test = self.line(op, dtypes.bool_, self.index(m), limit)

@@ -1,9 +1,12 @@
 // v2 = less(x1, x0) : bool
-// v5 = gather(t3, x2, v2) : float32
-// v6 = greater_equal(x1, x0) : bool
+// v5 = less(x3, x2) : bool
+// v6 = logical_and(v2, v5) : bool
 // v9 = gather(t5, x4, v6) : float32
-// v10 = where(v6, v9, v5) : float32
-// r0 = sum(v10) : float32
+// v10 = greater_equal(x3, x2) : bool
+// v11 = logical_and(v2, v10) : bool
+// v14 = gather(t7, x6, v11) : float32
+// v15 = where(v11, v14, v9) : float32
+// r0 = sum(v15) : float32
 // y0 = r0 : float32
 struct R0 {
   XP_STEP float step(float a, float b) { return xp_add(a, b); }
@@ -14,26 +17,32 @@ XP_EXPORT void kernel(const int64_t* w, int64_t begin, int64_t end) {
   const int64_t n1 = w[1];
   const int64_t p0 = w[2];
   const int64_t p1 = w[5];
+  const int64_t a1_0 = w[6];
   const int64_t p2 = w[8];
-  const int64_t a2_0 = w[9];
-  const float* const p3 = (const float*)w[11];
+  const int64_t p3 = w[11];
   const int64_t p4 = w[14];
   const int64_t a4_0 = w[15];
   const float* const p5 = (const float*)w[17];
-  float* const q0 = (float*)w[20];
+  const int64_t p6 = w[20];
+  const int64_t a6_0 = w[21];
+  const float* const p7 = (const float*)w[23];
+  float* const q0 = (float*)w[26];
   const int64_t n = n1;
   alignas(64) float buffer0[1024];
   for (int64_t unit = begin; unit < end; ++unit) {
     int64_t rest = unit;
     int64_t i0 = rest;
     const auto k0 = p0 + (0);
-    const auto k1 = p1 + (0);
-    const auto k2 = p2 + (i0 * a2_0);
+    const auto k1 = p1 + (i0 * a1_0);
+    const auto k2 = p2 + (0);
     const auto k3 = p3 + (0);
     const auto k4 = p4 + (i0 * a4_0);
     const auto k5 = p5 + (0);
+    const auto k6 = p6 + (i0 * a6_0);
+    const auto k7 = p7 + (0);
     const auto y0 = q0 + (i0);
     const int64_t x0 = k0;
+    const int64_t x2 = k2;
     xp_tree<R0, float> tree0;
     for (int64_t at = 0; at < n; at += 1024) {
       const int64_t m = n - at < 1024 ? n - at : 1024;
@@ -41,31 +50,40 @@ XP_EXPORT void kernel(const int64_t* w, int64_t begin, int64_t end) {
        {
         const auto x_0 = k0 + (0);
         const auto x_1 = k1 + (i1);
-        const auto x_2 = k2 + (i1);
-        const auto x_3 = k3 + (0);
+        const auto x_2 = k2 + (0);
+        const auto x_3 = k3 + (i1);
         const auto x_4 = k4 + (i1);
         const auto x_5 = k5 + (0);
+        const auto x_6 = k6 + (i1);
+        const auto x_7 = k7 + (0);
         for (int64_t from = 0, upto; from < run; from = upto) {
           upto = run - from < 1024 ? run : from + 1024;
           upto = xp_turn(x_1, 1, x_0, from, upto);
-          upto = xp_turn(x_1, 1, x_0, from, upto);
+          upto = xp_turn(x_3, 1, x_2, from, upto);
+          upto = xp_turn(x_3, 1, x_2, from, upto);
           const int64_t x0 = x_0;
           const int64_t x1 = x_1 + from;
+          const int64_t x2 = x_2;
+          const int64_t x3 = x_3 + from;
           const bool v2 = xp_less(x1, x0);
-          const bool v6 = xp_greater_equal(x1, x0);
-          static const float zeros5[1024] = {};
-          const float* const part5 = v2 ? p3 + (x_2 + from) : zeros5;
+          const bool v5 = xp_less(x3, x2);
+          const bool v6 = xp_logical_and(v2, v5);
+          const bool v10 = xp_greater_equal(x3, x2);
+          const bool v11 = xp_logical_and(v2, v10);
           static const float zeros9[1024] = {};
           const float* const part9 = v6 ? p5 + (x_4 + from) : zeros9;
+          static const float zeros14[1024] = {};
+          const float* const part14 = v11 ? p7 + (x_6 + from) : zeros14;
           #pragma GCC ivdep
           for (int64_t j = from; j < upto; ++j) {
             const int64_t x1 = x_1 + j;
-            const int64_t x2 = x_2 + j;
-            const float v5 = part5[(j - from)];
+            const int64_t x3 = x_3 + j;
             const int64_t x4 = x_4 + j;
             const float v9 = part9[(j - from)];
-            const float v10 = (v6 ? v9 : v5);
-            buffer0[filled + j] = v10;
+            const int64_t x6 = x_6 + j;
+            const float v14 = part14[(j - from)];
+            const float v15 = (v11 ? v14 : v9);
+            buffer0[filled + j] = v15;
           }
         }
       }
