@@ -433,7 +433,7 @@ def _tile(
     if not all(lacks) or sum(lacks) > 3:
         return 0
     widest = max(dtypes.computed(builder.values[i].dtype).itemsize for i in body)
-    return 8 if widest <= 4 else 4
+    return 8 if widest <= 4 else 4 if widest <= 8 else 2  # by what fits a block's shared memory
 
 
 def _columns(kept: Shape, vector: int) -> int:
