@@ -70,6 +70,10 @@ def weigh(nodes: Sequence[Node], asked: set[Node]) -> dict[Node, Weight]:
         many = False
         for child in node.inputs or ():
             below = table.get(child)
+            if below is not None and below.reduces:
+                source = through_view(child, NOWHERE)[0]
+                if source.size < node.size:  # see `repeats_across_broadcast`: it will be stored
+                    below = Weight(1, frozenset((source,)), False)
             if child.op.kind is Kind.VIEW and below is not None:
                 pass  # a view weighs what its operand does
             elif below is None or child in asked or child.op.kind in (Kind.LIBRARY, Kind.UPDATE):
@@ -159,8 +163,10 @@ def _feeds_body(group: Group, node: Node) -> bool:
 
 
 def repeats_across_broadcast(walk: Walk, group: Group, node: Node) -> bool:
-    """One place alone evaluates costly work more often than the node has elements."""
-    if walk.weights[node].work <= BROADCAST_WORK or node.op.kind is Kind.REDUCTION:
+    """One place alone evaluates costly work more often than the node has elements, or what is made
+    of a reduction's result, which is stored in any case: then that may be stored instead."""
+    weight = walk.weights[node]
+    if node.op.kind is Kind.REDUCTION or (weight.work <= BROADCAST_WORK and not weight.reduces):
         return False
     return any(_evaluations(group, p) > node.size for p in group.loads[node])
 
