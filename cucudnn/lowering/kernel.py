@@ -89,6 +89,9 @@ class Kernel:
     tile: int = 0  # of a short reduction of pairs: results of a thread along each of two axes
     wide: bool = False  # 64-bit indices
     vector: int = 1  # elements a thread reads at once, where everything is aligned
+    nested: int = 0  # reductions, the last ones, over the results of pairs along the last kept axis
+    pair: tuple[int, ...] = ()  # of a tile kernel with nested ones: lines for each pair, after tail
+    after: tuple[int, ...] = ()  # and lines once the nested ones are known
 
     @property
     def rank(self) -> int:

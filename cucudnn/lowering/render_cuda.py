@@ -17,7 +17,7 @@ from .cuda_map import map_text
 from .cuda_resident import resident_text
 from .cuda_rows import row_text, steps_of_several
 from .cuda_text import CHUNK, MAX_PARTS, THREADS, UNROLL, WARPS, decode
-from .cuda_tile import SIDE, tile_text
+from .cuda_tile import sides, tile_text
 from .dialect import Layout, Writer
 from .kernel import Kernel, Launch
 
@@ -110,8 +110,9 @@ def grid(kernel: Kernel, launch: Launch) -> Grid:
     n = count // kept
     if kernel.tile:
         *batch, down, across = launch.extents[: kernel.kept]
-        side = SIDE * kernel.tile
-        return Grid(shapes.size(tuple(batch)) * _ceil(down, side) * _ceil(across, side), THREADS)
+        side, other = sides(kernel)
+        blocks = shapes.size(tuple(batch)) * _ceil(down, side)
+        return Grid(blocks if kernel.nested else blocks * _ceil(across, other), THREADS)
     if kernel.short:
         return Grid(_ceil(kept, THREADS), THREADS)
     if kernel.resident and kernel.long:

@@ -15,8 +15,7 @@ import cucudnn as xp
 from cucudnn.array.ndarray import node_of
 from cucudnn.graph import dtypes, ops
 from cucudnn.graph.node import base_of
-from cucudnn.lowering import dialect, evaluate, render_cuda, render_host
-from cucudnn.lowering import kernel as kernels
+from cucudnn.lowering import dialect, evaluate, nested, render_cuda, render_host
 from cucudnn.lowering.device import get
 from cucudnn.lowering.kernel import Bound
 from cucudnn.lowering.memory import Buffer
@@ -33,9 +32,12 @@ def bounds(*arrays: Any, kind: str) -> Iterator[Bound]:
     if not roots:
         return
     writes, nodes, asked = evaluate.settle(get("cpu"), roots, set())
-    for group in partition(nodes, asked, writes.in_place):
-        if group.is_kernel:
-            yield kernels.build(group, kind)
+    groups = partition(nodes, asked, writes.in_place)
+    if kind == "cuda":
+        nested.pair(groups, asked)
+    for group in groups:
+        if group.is_kernel and group.merged is None:
+            yield nested.build(group, kind)
 
 
 def array(*shape: int, dtype: Any = np.float32) -> Any:
@@ -63,6 +65,10 @@ TEXTS = {
     "gather": lambda: array(100)[np.arange(8)] * 2 + array(8),
     "gather_row": lambda: xp.sum(array(50, 4)[np.arange(20), :], axis=1),
 }
+CUDA_TEXTS = TEXTS | {
+    "tile_nested": lambda: xp.argmin(_distances(array(500, 8), array(64, 8)) + 1, axis=1),
+}
+GOLDENS = [("cpu", name) for name in TEXTS] + [("cuda", name) for name in CUDA_TEXTS]
 
 
 def _distances(x: Any, y: Any) -> Any:
@@ -84,11 +90,10 @@ def body(text: str) -> str:
     return graph + text[start:]
 
 
-@pytest.mark.parametrize("name", TEXTS)
-@pytest.mark.parametrize("kind", ["cpu", "cuda"])
-def test_golden(name: str, kind: str) -> None:
+@pytest.mark.parametrize(("kind", "name"), GOLDENS)
+def test_golden(kind: str, name: str) -> None:
     """`CUCUDNN_GOLDEN=write pytest` writes the texts anew; read the difference."""
-    (bound,) = bounds(TEXTS[name](), kind=kind)
+    (bound,) = bounds(CUDA_TEXTS[name](), kind=kind)
     render = render_host.render if kind == "cpu" else render_cuda.render
     text = body(render(bound.kernel))
     path = GOLDEN / f"{name}.{'cpp' if kind == 'cpu' else 'cu'}"
@@ -150,9 +155,9 @@ def nvrtc() -> Any:
     return compile_text
 
 
-@pytest.mark.parametrize("name", TEXTS)
+@pytest.mark.parametrize("name", CUDA_TEXTS)
 def test_nvrtc_takes_the_golden_texts(name: str, nvrtc: Any) -> None:
-    (bound,) = bounds(TEXTS[name](), kind="cuda")
+    (bound,) = bounds(CUDA_TEXTS[name](), kind="cuda")
     nvrtc(render_cuda.render(bound.kernel))
 
 
