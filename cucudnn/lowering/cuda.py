@@ -25,7 +25,7 @@ from ..graph.node import Node
 from . import compile as cache
 from . import dialect, render_cuda
 from .device import Call, Device, Program, Ready
-from .kernel import Kernel, Launch
+from .kernel import SPREAD, Kernel, Launch
 from .memory import Buffer
 
 
@@ -77,6 +77,13 @@ def architecture(index: int) -> str:
 
 
 @functools.cache
+def multiprocessors(index: int) -> int:
+    """Of a GPU."""
+    kind = driver.CUdevice_attribute.CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT
+    return int(_checked(driver.cuDeviceGetAttribute(kind, index)))
+
+
+@functools.cache
 def nvrtc_version() -> str:
     """Version of NVRTC."""
     from cuda.bindings import nvrtc
@@ -106,6 +113,14 @@ class CudaProgram(Program):
         """Take the function of a cubin."""
         self.function = load(path)
 
+    @functools.cache  # noqa: B019 - programs live as long as their device
+    def most_blocks(self, threads: int) -> int:
+        """Blocks of so many threads that run at once."""
+        each = _checked(
+            driver.cuOccupancyMaxActiveBlocksPerMultiprocessor(self.function.ptr, threads, 0)
+        )
+        return int(each) * multiprocessors(self.device.index)
+
     def call(self, launch: Launch) -> CudaCall:
         return CudaCall(self, launch)
 
@@ -128,17 +143,20 @@ class CudaCall(Call):
         in_place: bool,
     ) -> Ready:
         grid, program = self.grid, self.program
+        blocks, together = grid.blocks, program.kernel.resident and program.kernel.few
+        if together:
+            blocks = min(blocks, program.most_blocks(grid.threads) // grid.parts * grid.parts)
         keep: list[Any] = []
         extra: list[int] = []
         if program.kernel.few:
             device = program.device
             extra = [grid.parts, grid.span, device.tickets(grid.tickets)]
             for _ in program.kernel.reductions:
-                scratch = device.allocate(16 * grid.blocks * program.kernel.columns)
+                scratch = device.allocate(16 * blocks * program.kernel.columns)
                 keep.append(scratch)
                 extra.append(scratch.address)
         words = self.packing.words(arguments, outputs, scalars, extra)
-        return launcher(program.function, grid.blocks, grid.threads, words, keep)
+        return launcher(program.function, blocks, grid.threads, words, keep, together)
 
 
 def load(path: Path) -> Any:
@@ -148,16 +166,22 @@ def load(path: Path) -> Any:
     return module.get_function("kernel")
 
 
-def launcher(function: Any, blocks: int, threads: int, words: array[int], keep: Any) -> Ready:
+def launcher(
+    function: Any,
+    blocks: int,
+    threads: int,
+    words: array[int],
+    keep: Any,
+    together: bool = False,  # all blocks run at once
+) -> Ready:
     """A launch on CuPy's current stream; the words go by value as one struct."""
     stream = cupy.cuda.get_current_stream().ptr
     pointer = array("q", [words.buffer_info()[0]])
-    return Ready(
-        driver.cuLaunchKernel,
-        (function.ptr, blocks, 1, 1, threads, 1, 1, 0, stream, pointer.buffer_info()[0], 0),
-        (words, pointer, keep),
-        _checked,
-    )
+    operands = (function.ptr, blocks, 1, 1, threads, 1, 1, 0, stream, pointer.buffer_info()[0])
+    held = (words, pointer, keep)
+    if together:
+        return Ready(driver.cuLaunchCooperativeKernel, operands, held, _checked)
+    return Ready(driver.cuLaunchKernel, (*operands, 0), held, _checked)
 
 
 class _Current(AbstractContextManager[None]):
@@ -201,6 +225,7 @@ class CudaDevice(Device):
         self.current = _Current(self.index)
         self.programs: dict[Kernel, CudaProgram] = {}
         self.toolchain = CudaToolchain(architecture(self.index))
+        self.spread = min(SPREAD, multiprocessors(self.index))
         self.counters: dict[int, Any] = {}
 
     def use(self) -> AbstractContextManager[Any]:

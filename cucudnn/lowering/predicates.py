@@ -14,6 +14,7 @@ from ..graph.node import Node
 from ..graph.ops import Kind
 from ..graph.shapes import Place, Shape
 from . import kernel
+from .device import get
 from .group import (
     NOWHERE,
     Group,
@@ -28,7 +29,6 @@ from .group import (
 
 MAX_OPERATIONS = 200  # lines; compile time grows faster than the text
 MAX_ARGUMENTS = 64
-RESIDENT = kernel.RESIDENT  # elements of a row that stays where it is between reductions over it
 MAX_RESIDENT = 4  # arrays of which rows stay
 CHEAP_WORK = 24  # an element's work, in additions, that may be said twice
 BROADCAST_WORK = 8
@@ -135,9 +135,12 @@ def goes_back(walk: Walk, group: Group, node: Node) -> bool:
 
 
 def stays(group: Group, row: Shape) -> bool:
-    """Whether rows of the given extents, the last axes of the space, can stay in registers, or on
-    the CPU in the cache: they are short enough, and lie side by side."""
-    if shapes.size(row) > RESIDENT or group.written is not None:
+    """Whether rows of the given extents, the last axes of the space, can stay in the registers of a
+    block or several, or on the CPU in the cache: they are short enough, and lie side by side."""
+    count, blocks = shapes.size(row), get(group.leader.device).spread
+    if count > kernel.RESIDENT and (count % 4 or count > kernel.RESIDENT * blocks):
+        return False  # without loads by fours there are too few registers for two blocks
+    if group.written is not None:
         return False
     inner = sum(any(p.strides[-len(row) :]) for places in group.loads.values() for p in places)
     return inner <= MAX_RESIDENT and all(

@@ -103,12 +103,6 @@ template <class R, class T> XP_STEP T xp_fold_warp(T (&lane)[4], int t, int pres
   return lane[0];
 }
 
-// A step whose second operand stands behind the first: of equals the first is taken anyhow.
-template <class R, class T> XP_STEP T xp_later(T a, T b) { return R::step(a, b); }
-template <class R, class T> XP_STEP xp_position<T> xp_later(xp_position<T> a, xp_position<T> b) {
-  return R::step(xp_position<T>{a.value, 0}, xp_position<T>{b.value, 1}).index ? b : a;
-}
-
 // Results that arrive in order; equal subtrees merge like the digits of a binary counter.
 template <class R, class T, int levels> struct xp_tree {
   T level[levels];

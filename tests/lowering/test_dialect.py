@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -16,6 +18,7 @@ from cucudnn.array.ndarray import node_of
 from cucudnn.graph import dtypes, ops
 from cucudnn.graph.node import base_of
 from cucudnn.lowering import dialect, evaluate, nested, render_cuda, render_host
+from cucudnn.lowering import kernel as kernels
 from cucudnn.lowering.device import get
 from cucudnn.lowering.kernel import Bound
 from cucudnn.lowering.memory import Buffer
@@ -32,7 +35,8 @@ def bounds(*arrays: Any, kind: str) -> Iterator[Bound]:
     if not roots:
         return
     writes, nodes, asked = evaluate.settle(get("cpu"), roots, set())
-    groups = partition(nodes, asked, writes.in_place)
+    with mock.patch.object(get("cpu"), "spread", kernels.SPREAD if kind == "cuda" else 1):
+        groups = partition(nodes, asked, writes.in_place)
     if kind == "cuda":
         nested.pair(groups, asked)
     for group in groups:
@@ -66,6 +70,7 @@ TEXTS = {
     "gather_row": lambda: xp.sum(array(50, 4)[np.arange(20), :], axis=1),
 }
 CUDA_TEXTS = TEXTS | {
+    "resident_spread": lambda: graphs.softmax(xp, array(2, 40_000)),
     "tile_nested": lambda: xp.argmin(_distances(array(500, 8), array(64, 8)) + 1, axis=1),
 }
 GOLDENS = [("cpu", name) for name in TEXTS] + [("cuda", name) for name in CUDA_TEXTS]
@@ -143,14 +148,18 @@ def test_packed_scalars_hold_the_value(dtype: Any, value: Any) -> None:
 
 @pytest.fixture(scope="module")
 def nvrtc() -> Any:
+    """Compiles a text, and returns how many bytes of registers are spilled to memory."""
     core = pytest.importorskip("cuda.core")
     pytest.importorskip("cuda.bindings.nvrtc")
     options = core.ProgramOptions(
-        std="c++17", arch="sm_90", fma=False, device_as_default_execution_space=True
-    )
+        std="c++17", arch="sm_90", fma=False, device_as_default_execution_space=True,
+        ptxas_options="-v",
+    )  # fmt: skip
 
-    def compile_text(text: str) -> None:
-        core.Program(text, "c++", options).compile("cubin")
+    def compile_text(text: str) -> int:
+        log = io.StringIO()
+        core.Program(text, "c++", options).compile("cubin", logs=log)
+        return max(map(int, re.findall(r"(\d+) bytes spill stores", log.getvalue())), default=0)
 
     return compile_text
 
@@ -159,6 +168,26 @@ def nvrtc() -> Any:
 def test_nvrtc_takes_the_golden_texts(name: str, nvrtc: Any) -> None:
     (bound,) = bounds(CUDA_TEXTS[name](), kind="cuda")
     nvrtc(render_cuda.render(bound.kernel))
+
+
+BOUNDED = {
+    "softmax": lambda: graphs.softmax(xp, array(50, 1000)),
+    "layernorm": lambda: graphs.layernorm(xp, array(50, 1024)),
+    "layernorm of long rows": lambda: graphs.layernorm(xp, array(5, 8192)),
+    "softmax of longer rows": lambda: graphs.softmax(xp, array(2, 40_000)),
+    "half": lambda: graphs.softmax(xp, array(50, 2048, dtype=np.float16)),
+    "sum": lambda: xp.sum(array(100_000)),
+    "sum of columns": lambda: xp.sum(array(3000, 64), axis=0),
+    "variance of columns": lambda: xp.sum((array(3000, 64) - array(64) / 3) ** 2, axis=0),
+}
+
+
+@pytest.mark.parametrize("name", BOUNDED)
+def test_registers_suffice_where_they_are_bounded(name: str, nvrtc: Any) -> None:
+    (bound,) = bounds(BOUNDED[name](), kind="cuda")
+    text = render_cuda.render(bound.kernel)
+    assert re.search(r"__launch_bounds__\((256, 4|512, 2)\)", text)
+    assert nvrtc(text) <= 8
 
 
 @pytest.mark.parametrize("seed", range(12))
