@@ -27,7 +27,7 @@ from . import dialect, render_cuda
 from .cuda_copies import Copier
 from .cuda_memory import CudaPool
 from .device import Call, Device, Program, Ready
-from .kernel import Kernel, Launch
+from .kernel import SPREAD, Kernel, Launch
 from .memory import Buffer
 from .streams import Streams
 
@@ -80,6 +80,13 @@ def architecture(index: int) -> str:
 
 
 @functools.cache
+def multiprocessors(index: int) -> int:
+    """Of a GPU."""
+    kind = driver.CUdevice_attribute.CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT
+    return int(_checked(driver.cuDeviceGetAttribute(kind, index)))
+
+
+@functools.cache
 def nvrtc_version() -> str:
     """Version of NVRTC."""
     from cuda.bindings import nvrtc
@@ -109,6 +116,14 @@ class CudaProgram(Program):
         """Take the function of a cubin."""
         self.function = load(path)
 
+    @functools.cache  # noqa: B019 - programs live as long as their device
+    def most_blocks(self, threads: int) -> int:
+        """Blocks of so many threads that run at once."""
+        each = _checked(
+            driver.cuOccupancyMaxActiveBlocksPerMultiprocessor(self.function.ptr, threads, 0)
+        )
+        return int(each) * multiprocessors(self.device.index)
+
     def call(self, launch: Launch) -> CudaCall:
         return CudaCall(self, launch)
 
@@ -133,17 +148,20 @@ class CudaCall(Call):
         grid, program = self.grid, self.program
         if program.device.streams is not None:  # an argument may be no memory, but an index
             program.device.streams.order([b for b in arguments if b is not None], outputs)
+        blocks, together = grid.blocks, program.kernel.resident and program.kernel.few
+        if together:
+            blocks = min(blocks, program.most_blocks(grid.threads) // grid.parts * grid.parts)
         keep: list[Any] = []
         extra: list[int] = []
         if program.kernel.few:
             device = program.device
             extra = [grid.parts, grid.span, device.tickets(grid.tickets)]
             for _ in program.kernel.reductions:
-                scratch = device.allocate(16 * grid.blocks * program.kernel.columns)
+                scratch = device.allocate(16 * blocks * program.kernel.columns)
                 keep.append(scratch)
                 extra.append(scratch.address)
         words = self.packing.words(arguments, outputs, scalars, extra)
-        return launcher(program.function, grid.blocks, grid.threads, words, keep)
+        return launcher(program.function, blocks, grid.threads, words, keep, together)
 
 
 def load(path: Path) -> Any:
@@ -153,16 +171,22 @@ def load(path: Path) -> Any:
     return module.get_function("kernel")
 
 
-def launcher(function: Any, blocks: int, threads: int, words: array[int], keep: Any) -> Ready:
+def launcher(
+    function: Any,
+    blocks: int,
+    threads: int,
+    words: array[int],
+    keep: Any,
+    together: bool = False,  # all blocks run at once
+) -> Ready:
     """A launch on CuPy's current stream; the words go by value as one struct."""
     stream = cupy.cuda.get_current_stream().ptr
     pointer = array("q", [words.buffer_info()[0]])
-    return Ready(
-        driver.cuLaunchKernel,
-        (function.ptr, blocks, 1, 1, threads, 1, 1, 0, stream, pointer.buffer_info()[0], 0),
-        (words, pointer, keep),
-        _checked,
-    )
+    operands = (function.ptr, blocks, 1, 1, threads, 1, 1, 0, stream, pointer.buffer_info()[0])
+    held = (words, pointer, keep)
+    if together:
+        return Ready(driver.cuLaunchCooperativeKernel, operands, held, _checked)
+    return Ready(driver.cuLaunchKernel, (*operands, 0), held, _checked)
 
 
 class _Current(AbstractContextManager[None]):
@@ -206,6 +230,7 @@ class CudaDevice(Device):
         self.current = _Current(self.index)
         self.programs: dict[Kernel, CudaProgram] = {}
         self.toolchain = CudaToolchain(architecture(self.index))
+        self.spread = min(SPREAD, multiprocessors(self.index))
         self.counters: dict[int, Any] = {}
         self.stream: Any = None  # the one that all has run on, while
         self.streams: Streams | None = None  # there are no others

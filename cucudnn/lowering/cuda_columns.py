@@ -14,8 +14,10 @@ from .cuda_text import (
     store,
     tree_value,
 )
-from .dialect import Writer, offset_text
+from .dialect import Writer, name, offset_text
 from .kernel import Kernel
+
+LOADS = 32  # elements of a thread that are read at once
 
 
 def column_text(w: Writer, kernel: Kernel) -> None:
@@ -40,6 +42,7 @@ def column_text(w: Writer, kernel: Kernel) -> None:
     w(f"const bool inside = i{last_kept} < n{last_kept};")
     coordinates(w, range(last_kept), f"{block} / across")
     kept_pointers(w, kernel, kept)
+    column_heads(w, kernel)
     for k, r in enumerate(kernel.reductions):
         c_type = dialect.tree_type(r)
         w(f"__shared__ xp_storage<{c_type}, {THREADS * v}> shared{k};")
@@ -51,16 +54,18 @@ def column_text(w: Writer, kernel: Kernel) -> None:
         w(f"const int m = (int)(end - at < {CHUNK} ? end - at : {CHUNK});")
         for k, r in enumerate(kernel.reductions):
             w(f"{dialect.tree_type(r)} lane{k}[{each}][{v}];")
+        with w.block("const auto round = [&](auto first, auto full, int j)", "};"):
+            w("#pragma unroll")
+            with w.block(f"for (int i = 0; i < {each}; ++i)"):
+                w(f"const int e = j * 128 + y + {deep} * i;")
+                w("if (!full.value && e >= m) continue;")
+                w("const idx r = at + e;")
+                coordinates(w, reduced, "r")
+                _row_of_columns(w, kernel, reduced)
         with w.block("const auto rows = [&](auto full)", "};"):
-            w(f"#pragma unroll (full.value ? {max(1, 16 // each)} : 1)")
-            with w.block("for (int j = 0; j < 8; ++j)"):
-                w("#pragma unroll")
-                with w.block(f"for (int i = 0; i < {each}; ++i)"):
-                    w(f"const int e = j * 128 + y + {deep} * i;")
-                    w("if (!full.value && e >= m) continue;")
-                    w("const idx r = at + e;")
-                    coordinates(w, reduced, "r")
-                    _row_of_columns(w, kernel, reduced)
+            w("round(xp_yes(), full, 0);")
+            w(f"#pragma unroll (full.value ? {max(1, LOADS // (each * v))} : 1)")
+            w("for (int j = 1; j < 8; ++j) round(xp_no(), full, j);")
         w(f"if (inside) {{ if (m == {CHUNK}) rows(xp_yes()); else rows(xp_no()); }}")
         w("const int present = m > 128 ? 128 : m;")
         for k in range(len(kernel.reductions)):
@@ -101,18 +106,28 @@ def _combine_parts(w: Writer, kernel: Kernel, wide: int, deep: int) -> None:
     v = kernel.vector
     w("int each = 1;", f"while (each * {deep} < parts) each *= 2;")
     w("const int used = (parts + each - 1) / each;")
+    w("const int stop = (y + 1) * each < parts ? (y + 1) * each : parts;")
     for k, r in enumerate(kernel.reductions):
         c_type = dialect.tree_type(r)
-        with w.block(f"for (int c = 0; inside && y < used && c < {v}; ++c)"):
-            w(f"const {c_type}* from = partial{k} + (idx)block * parts * {wide} + x * {v} + c;")
-            w(f"xp_tree<R{k}, {c_type}, 12> own;")
-            w("const int stop = (y + 1) * each < parts ? (y + 1) * each : parts;")
+        with w.block("if (inside && y < used)"):
+            w(f"typedef xp_vector<{c_type}, {v}> several;")
+            w(f"const {c_type}* from = partial{k} + (idx)block * parts * {wide} + x * {v};")
+            w(f"xp_tree<R{k}, {c_type}, 5> own[{v}];")
             with w.block("for (int i = y * each; i < stop; i += 8)"):
-                w(f"{c_type} u[8];", "#pragma unroll")
+                w("several u[8];", "#pragma unroll")
                 w(f"for (int j = 0; j < 8; ++j) if (i + j < stop) "
-                  f"u[j] = xp_fresh(from + (idx)(i + j) * {wide});")  # fmt: skip
-                w("for (int j = 0; j < 8 && i + j < stop; ++j) own.push(u[j]);")
-            w(f"shared{k}.v()[threadIdx.x * {v} + c] = own.total();")
+                  f"u[j] = xp_fresh((const several*)(from + (idx)(i + j) * {wide}));")  # fmt: skip
+                w("#pragma unroll")
+                with w.block(f"for (int c = 0; c < {v}; ++c)"):
+                    w("#pragma unroll")
+                    w("for (int d = 1; d < 8; d *= 2)")
+                    w("  #pragma unroll")
+                    w("  for (int j = 0; j + d < 8; j += 2 * d) if (i + j + d < stop)")
+                    w(f"    u[j].v[c] = R{k}::step(u[j].v[c], u[j + d].v[c]);")
+                    w("own[c].push(u[0].v[c]);")
+            w("#pragma unroll")
+            w(f"for (int c = 0; c < {v}; ++c) "
+              f"shared{k}.v()[threadIdx.x * {v} + c] = own[c].total();")  # fmt: skip
         with w.block("for (int d = 1; d < used; d *= 2)"):
             w("__syncthreads();")
             w("if (inside && y % (2 * d) == 0 && y + d < used)")
@@ -130,14 +145,38 @@ def _row_of_columns(w: Writer, kernel: Kernel, reduced: range) -> None:
         column_lines(w, kernel, reduced)
         for k in range(len(kernel.reductions)):
             value = tree_value(kernel, k, "r")
-            w(f"lane{k}[i][c] = j == 0 ? {value} : R{k}::step(lane{k}[i][c], {value});")
+            w(f"lane{k}[i][c] = first.value ? {value} : R{k}::step(lane{k}[i][c], {value});")
+
+
+def _heads(kernel: Kernel) -> list[int]:
+    """The values of a column that its elements need."""
+    needed = {k for i in kernel.body for k in kernel.values[i].operands}
+    needed |= {r.operand for r in kernel.reductions}
+    needed |= {o.value for o in kernel.outputs if o.inner}
+    return [i for i in kernel.head if i in needed and kernel.values[i].kind != "scalar"]
+
+
+def column_heads(w: Writer, kernel: Kernel) -> None:
+    """Compute what is the same for all elements of a column once."""
+    heads, last_kept = _heads(kernel), kernel.kept - 1
+    if not heads:
+        return
+    for i in heads:
+        w(f"{dtypes.value_type(kernel.values[i].dtype)} a{i}[{kernel.vector}];")
+    w("#pragma unroll")
+    with w.block(f"for (int c = 0; c < {kernel.vector}; ++c)"):
+        if not kernel.narrow:
+            w("if (!inside) break;")
+        dialect.assign(w, kernel, kernel.head, lambda i: _beside(kernel, i, range(0), last_kept))
+        for i in heads:
+            w(f"a{i}[c] = {name(kernel, i)};")
 
 
 def _loaded(kernel: Kernel) -> list[int]:
     """The arguments that are read for neighbouring columns at once."""
     if kernel.vector == 1:
         return []
-    values = [kernel.values[i] for i in kernel.head + kernel.body]
+    values = [kernel.values[i] for i in kernel.body]
     return [
         v.number
         for v in values
@@ -166,7 +205,9 @@ def column_lines(w: Writer, kernel: Kernel, reduced: range) -> None:
             return dialect.load(value, f"g{value.number}.v[c]")
         return _beside(kernel, i, reduced, last_kept)
 
-    dialect.assign(w, kernel, kernel.head + kernel.body, argument)
+    for i in _heads(kernel):
+        w(f"const {dtypes.value_type(kernel.values[i].dtype)} {name(kernel, i)} = a{i}[c];")
+    dialect.assign(w, kernel, kernel.body, argument)
     for k, output in enumerate(kernel.outputs):
         if output.inner:
             offset = offset_text(f"b{k}", output.classes, reduced)

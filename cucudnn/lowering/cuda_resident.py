@@ -1,5 +1,6 @@
 """The resident template of CUDA: a row is read once, and stays in registers from one reduction over
-it to the next. A warp has a chunk of 1,024 elements, so a row has a warp or a block.
+it to the next. A warp has a chunk of 1,024 elements, so a row has a warp, a block, or several
+blocks that run at once and wait for one another.
 
 The reductions are those of the row template, in the same order.
 """
@@ -21,7 +22,7 @@ from .cuda_text import (
     tree_value,
 )
 from .dialect import Writer, name, offset_text
-from .kernel import Kernel
+from .kernel import SPREAD, Kernel
 from .stages import Stage, stages
 
 MAX_WARPS = 2 * WARPS  # of a block
@@ -31,19 +32,36 @@ def resident_text(w: Writer, kernel: Kernel) -> None:
     if kernel.short:
         _by_threads(w, kernel)
         return
-    kept = range(kernel.kept)
-    found = stages(kernel)
+    total = " * ".join(f"n{a}" for a in range(kernel.kept)) or "1"
     w("const int thread = threadIdx.x & 31, warp = threadIdx.x >> 5;")
     if kernel.long:
-        w("const idx unit = blockIdx.x;", f"const idx at = (idx)warp * {CHUNK};")
-        w(f"const int m = (int)(n - at < {CHUNK} ? n - at : {CHUNK});")
-        w("const int warps = blockDim.x / 32;")
+        size = SPREAD if kernel.few else MAX_WARPS
         for k, r in enumerate(kernel.reductions):
-            w(f"__shared__ xp_storage<{combined_type(kernel, r)}, {MAX_WARPS}> shared{k};")
+            w(f"__shared__ xp_storage<{combined_type(kernel, r)}, {size}> shared{k};")
+    if kernel.few:
+        w("const int team = blockIdx.x / parts, part = blockIdx.x % parts;")
+        w("unsigned meetings = 0;")
+        with w.block(f"for (idx unit = team; unit < {total}; unit += gridDim.x / parts)"):
+            w(f"const idx at = (idx)part * span + warp * {CHUNK}, left = n - (idx)part * span;")
+            w(f"const int warps = (int)(left < span ? (left + {CHUNK - 1}) / {CHUNK} : "
+              f"{MAX_WARPS});")  # fmt: skip
+            _row(w, kernel)
+        w("xp_part(tickets + team, parts * (meetings + 1));")
+        return
+    if kernel.long:
+        w("const idx unit = blockIdx.x;", f"const idx at = (idx)warp * {CHUNK};")
+        w("const int warps = blockDim.x / 32;")
     else:
-        total = " * ".join(f"n{a}" for a in kept) or "1"
         w(f"const idx unit = (idx)blockIdx.x * {WARPS} + warp;", f"if (unit >= {total}) return;")
-        w("const idx at = 0; const int m = (int)n;")
+        w("const idx at = 0;")
+    _row(w, kernel)
+
+
+def _row(w: Writer, kernel: Kernel) -> None:
+    """All that is done with a row, by a warp, a block or several blocks."""
+    kept = range(kernel.kept)
+    found = stages(kernel)
+    w(f"const int m = (int)(n - at < {CHUNK} ? n - at : {CHUNK});")
     w("const int present = m > 128 ? 128 : m;")
     coordinates(w, kept, "unit")
     kept_pointers(w, kernel, kept)
@@ -58,9 +76,12 @@ def resident_text(w: Writer, kernel: Kernel) -> None:
             w(f"{dtypes.value_type(kernel.values[i].dtype)} a{i}[{kernel.rounds * 4}];")
     for stage in found:
         _stage(w, kernel, stage, loads)
+    if kernel.few and sum(bool(s.reductions) for s in found) == 1:
+        w("xp_meet(tickets + team, parts * ++meetings);  // before the partial results change")
     if all(o.inner for o in kernel.outputs):
         return
-    with w.block("if (threadIdx.x == 0)" if kernel.long else "if (thread == 0)"):
+    first = "threadIdx.x == 0 && part == 0" if kernel.few else "threadIdx.x == 0"
+    with w.block(f"if ({first})" if kernel.long else "if (thread == 0)"):
         _once(w, kernel)
 
 
@@ -138,6 +159,12 @@ def _stage(w: Writer, kernel: Kernel, stage: Stage, loads: list[int]) -> None:
                 w(f"else for (int c = 0; c < 4; ++c) if (e + c < m) y{k}[at + e + c] = h{k}.v[c];")
     for k in stage.reductions:
         _combine(w, kernel, k)
+    if kernel.few and stage.reductions:
+        _combine_blocks(w, stage)
+    for k in stage.reductions:
+        r = kernel.reductions[k]
+        c_type = dtypes.value_type(r.result)
+        w(f"const {c_type} r{k} = {dialect.result_text(r, f'total{k}')};")
     lines(w, kernel, stage.after, "k", range(0))
 
 
@@ -164,7 +191,7 @@ def _element(w: Writer, kernel: Kernel, stage: Stage, loads: list[int], reduced:
 
 
 def _combine(w: Writer, kernel: Kernel, k: int) -> None:
-    """A reduction's result, in every thread of the row."""
+    """A reduction's total, in every thread of the warp or block."""
     r = kernel.reductions[k]
     c_type = combined_type(kernel, r)
     w(f"{c_type} total{k} = xp_fold_warp<R{k}>(lane{k}, thread, present);")
@@ -174,7 +201,18 @@ def _combine(w: Writer, kernel: Kernel, k: int) -> None:
         w(f"total{k} = shared{k}.v()[0];")
     else:
         w(f"total{k} = xp_shuffle(total{k}, 0);")
-    w(f"const {dtypes.value_type(r.result)} r{k} = {dialect.result_text(r, f'total{k}')};")
+
+
+def _combine_blocks(w: Writer, stage: Stage) -> None:
+    """The totals of all blocks of a row: each has a power of two of chunks, a subtree."""
+    for k in stage.reductions:
+        w(f"if (threadIdx.x == 0) partial{k}[blockIdx.x] = total{k};")
+    w("xp_meet(tickets + team, parts * ++meetings);")
+    for k in stage.reductions:
+        w(f"if (threadIdx.x < parts) shared{k}.v()[threadIdx.x] = "
+          f"xp_fresh(partial{k} + team * parts + threadIdx.x);")  # fmt: skip
+        w(f"xp_fold_shared<R{k}>(shared{k}.v(), parts, threadIdx.x);")
+        w(f"total{k} = shared{k}.v()[0];")
 
 
 def _by_threads(w: Writer, kernel: Kernel) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..graph import dtypes
 from . import dialect
-from .cuda_columns import column_lines, column_tail, load_columns
+from .cuda_columns import column_heads, column_lines, column_tail, load_columns
 from .cuda_text import (
     CHUNK,
     MAX_PARTS,
@@ -121,7 +121,9 @@ def _row_start(w: Writer, kernel: Kernel, kept: range) -> None:
     if kernel.narrow:
         w(f"const idx i{kernel.kept - 1} = 0;")
     kept_pointers(w, kernel, range(kernel.kept))
-    if not kernel.narrow:
+    if kernel.narrow:
+        column_heads(w, kernel)
+    else:
         lines(w, kernel, kernel.head, "k", range(0))
     _chunk(w, kernel)
 
@@ -154,7 +156,7 @@ def _chunk(w: Writer, kernel: Kernel) -> None:
     with w.block(f"const auto chunk = [&](auto full, idx at, int m, {totals})", "};"):
         for k, r in enumerate(kernel.reductions):
             w(f"{combined_type(kernel, r)} lane{k}[4];")
-        w("#pragma unroll (full.value ? 8 : 1)")
+        w(f"#pragma unroll (full.value ? {4 if kernel.narrow else 8} : 1)")
         with w.block("for (int j = 0; j < 8; ++j)"):
             w("const int e = j * 128 + thread * 4;", "if (!full.value && j * 128 >= m) break;")
             for k in loads:

@@ -84,6 +84,7 @@ class Device(ABC):
     """Where arrays live and kernels run. Devices with the same name are equal, also to the name."""
 
     name: str
+    spread: int = 1  # blocks of a row that surely run at once, and wait for one another
 
     def __init__(self, name: str) -> None:
         self.name = name

@@ -10,8 +10,7 @@ from ..graph import ops
 from ..graph.node import Node
 from ..graph.ops import Kind
 from . import evaluate as evaluation
-from . import kernel as kernels
-from . import library
+from . import library, nested
 from .device import Device
 from .group import Group
 from .kernel import Bound
@@ -165,7 +164,7 @@ def _step(group: Group, device: Device) -> KernelInfo | LibraryCall:
     node = group.leader
     if node.op.kind is Kind.LIBRARY:
         return LibraryCall(library.choose(node, device.kind).library, node.op.name, _info(node))
-    bound = kernels.build(group, device.kind)
+    bound = nested.build(group, device.kind)
     program = device.program(bound.kernel)
     return KernelInfo(
         tuple(_info(n) for n in bound.nodes),

@@ -32,6 +32,7 @@ class Group:
     after: set[Group] = field(default_factory=set)  # groups that must run later
     written: Place | None = None  # of an UPDATE: the region, in bytes of the base's memory
     merged: Group | None = None
+    nested: Group | None = None  # whose results it reduces, which are not stored
 
     @property
     def space(self) -> Shape:

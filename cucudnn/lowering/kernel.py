@@ -19,8 +19,10 @@ from .pieces import Part, pieces
 
 CHUNK, LANES = 1024, 128  # of the reduction tree
 FEW = 2048  # rows or blocks of columns: about as many blocks as a large GPU runs at once
+SIDE = 16  # threads of a block along columns, at most; its other threads have other lanes
 SHORT = 32  # reduced extents up to here are combined in order
 RESIDENT = 16 * CHUNK  # reduced extents up to here stay where they are until a row is done with
+SPREAD = 64  # blocks that a longer row may have, each as much of it
 PAIRS = 64  # elements of each of two axes from which on pairs of them are taken by tiles
 INDEX = Node(ops.iota, (), (2**62,), dtypes.int64, (8,), "")  # of an axis, where nobody asked
 WIDE = 2**31 - 2**20  # elements from which on indices have 64 bits; the last tile may run over
@@ -87,13 +89,16 @@ class Kernel:
     columns: int = 1  # of a column kernel: neighbours that threads take side by side
     narrow: bool = False  # a column kernel of so few columns that a thread takes all of a row's
     long: bool = False  # more than 1,024 reduced elements
-    few: bool = False  # few kept indices: a row's chunks are shared out
+    few: bool = False  # few kept indices, or resident rows of several blocks: chunks are shared out
     resident: bool = False  # elements of a row need reductions over it: it is read once
     rounds: int = 8  # of a resident row: how often 128 lanes take to a chunk, a power of two
     huge: bool = False  # of a resident row: more than 8 chunks
     fours: bool = False  # of a resident row: a multiple of 4 elements, read by fours
     full: bool = False  # of a resident row: every thread has elements in every round
     tile: int = 0  # of a short reduction of pairs: results of a thread along each of two axes
+    nested: int = 0  # reductions, the last ones, over the results of pairs along the last kept axis
+    pair: tuple[int, ...] = ()  # of a tile kernel with nested ones: lines for each pair, after tail
+    after: tuple[int, ...] = ()  # and lines once the nested ones are known
     wide: bool = False  # 64-bit indices
     vector: int = 1  # elements a thread reads at once, where everything is aligned
 
@@ -383,12 +388,15 @@ def build(group: Group, device: str) -> Bound:
         columns=columns,
         narrow=narrow,
         long=cuda and bool(builder.reductions) and n > CHUNK,
-        few=bool(builder.reductions) and n > CHUNK and not resident and _is_few(kept, columns),
+        few=bool(builder.reductions)
+        and n > CHUNK
+        and (n > RESIDENT if resident else _is_few(kept, columns)),
         resident=resident,
         rounds=rounds,
         huge=cuda and resident and n > 8 * CHUNK,
         fours=fours,
-        full=fours and (n % CHUNK == 0 if n > CHUNK else n == LANES * rounds),
+        full=fours
+        and n % (LANES * rounds if n <= CHUNK else CHUNK if n <= RESIDENT else RESIDENT) == 0,
         tile=tile,
         wide=cuda and _is_wide(launch),
         vector=vector,
@@ -514,12 +522,12 @@ def _tile(
     if not all(lacks) or sum(lacks) > 3:
         return 0
     widest = max(dtypes.computed(builder.values[i].dtype).itemsize for i in body)
-    return 8 if widest <= 4 else 4
+    return 8 if widest <= 4 else 4 if widest <= 8 else 2  # by what fits a block's shared memory
 
 
 def _columns(kept: Shape, vector: int) -> int:
-    """Columns of a block: a power of two that holds the last kept axis, at most 32 threads'."""
-    return min(32 * vector, 1 << (kept[-1] - 1).bit_length())
+    """Columns of a block: a power of two that holds the last kept axis, or what a block can."""
+    return min(SIDE * vector, 1 << (kept[-1] - 1).bit_length())
 
 
 def _is_few(kept: Shape, columns: int) -> bool:
@@ -567,7 +575,7 @@ def _vector(
     if not memory or any(s[-1] != 1 for s, *_ in memory):
         return 1
     if kept:
-        # a thread takes a whole row, or it has 16 lanes of each of its columns in registers, so 8
+        # a thread takes a whole row, or it has 8 lanes of each of its columns in registers, so 8
         # bytes, and there are at least two threads side by side
         last = launch.extents[kept - 1]
         largest, width = max(size for _, size, *_ in memory), 4

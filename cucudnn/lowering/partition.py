@@ -23,7 +23,7 @@ from ..graph import ops
 from ..graph.node import Node
 from ..graph.ops import Kind
 from ..graph.shapes import Place, Shape, size
-from . import predicates
+from . import nested, predicates
 from .group import (
     NOWHERE,
     Group,
@@ -318,7 +318,10 @@ def partition(nodes: Sequence[Node], asked: set[Node], in_place: dict[Node, Node
                     home.after.add(live(group))
         else:
             settle(walk, node)
-    return schedule([g for g in walk.groups if g.merged is None])
+    groups = [g for g in walk.groups if g.merged is None]
+    if nodes and nodes[0].device != "cpu":
+        nested.pair(groups, asked | walk.in_memory)
+    return schedule([g for g in groups if g.merged is None])
 
 
 def schedule(groups: list[Group]) -> list[Group]:

@@ -10,8 +10,7 @@ from typing import Any
 from ..graph import ops
 from ..graph.node import Node
 from ..graph.ops import Kind
-from . import kernel as kernels
-from . import library
+from . import library, nested
 from .device import Call, Device
 from .group import Group
 from .kernel import Kernel
@@ -119,7 +118,7 @@ def _releases(steps: Sequence[Step], count: int) -> list[Slots]:
 def _kernel_step(
     group: Group, slots: dict[Node, int], device: Device, in_place: dict[Node, Node]
 ) -> KernelStep:
-    bound = kernels.build(group, device.kind)
+    bound = nested.build(group, device.kind)
     base, takes = -1, False
     if group.written is not None:
         old = (group.leader.inputs or (group.leader,))[0]

@@ -14,6 +14,7 @@ from ..graph.node import Node, base_of
 from ..graph.ops import Kind
 from ..graph.shapes import Place, Shape
 from . import kernel
+from .device import get
 from .group import (
     NOWHERE,
     Group,
@@ -30,8 +31,7 @@ from .pieces import pieces
 
 MAX_OPERATIONS = 200  # lines; compile time grows faster than the text
 MAX_ARGUMENTS = 64
-RESIDENT = kernel.RESIDENT  # elements of a row that stays where it is between reductions over it
-CACHED = 1 << 16  # the same on the CPU, where so much of a row is one thread's work anyway
+CACHED = 1 << 16  # elements of a row on the CPU, where so much of one is one thread's work anyway
 MAX_RESIDENT = 4  # arrays of which rows stay
 CHEAP_WORK = 24  # an element's work, in additions, that may be said twice
 BROADCAST_WORK = 8
@@ -86,6 +86,10 @@ def weigh(nodes: Sequence[Node], asked: set[Node]) -> dict[Node, Weight]:
             continue
         for child in node.inputs or ():
             below = table.get(child)
+            if below is not None and below.reduces:
+                source = through_view(child, NOWHERE)[0]
+                if source.size < node.size:  # see `repeats_across_broadcast`: it will be stored
+                    below = Weight(1, 1, frozenset((source,)), False)
             if child.op.kind is Kind.VIEW and below is not None:
                 pass  # a view weighs what its operand does
             elif below is None or child in asked or child.op.kind in (Kind.LIBRARY, Kind.UPDATE):
@@ -154,10 +158,15 @@ def goes_back(walk: Walk, group: Group, node: Node) -> bool:
 
 
 def stays(group: Group, row: Shape) -> bool:
-    """Whether rows of the given extents, the last axes of the space, can stay in registers, or on
-    the CPU in the cache: they are short enough, and lie side by side."""
-    limit = CACHED if group.leader.device == "cpu" else RESIDENT
-    if shapes.size(row) > limit or group.written is not None:
+    """Whether rows of the given extents, the last axes of the space, can stay in the registers of a
+    block or several, or on the CPU in the cache: they are short enough, and lie side by side."""
+    count, device = shapes.size(row), group.leader.device
+    if device == "cpu":
+        short = count <= CACHED
+    else:  # without loads by fours there are too few registers for two blocks
+        most = kernel.RESIDENT * (1 if count % 4 else get(device).spread)
+        short = count <= most
+    if not short or group.written is not None:
         return False
     inner = sum(any(p.strides[-len(row) :]) for places in group.loads.values() for p in places)
     return inner <= MAX_RESIDENT and all(
@@ -183,8 +192,10 @@ def _feeds_body(group: Group, node: Node) -> bool:
 
 
 def repeats_across_broadcast(walk: Walk, group: Group, node: Node) -> bool:
-    """One place alone evaluates costly work more often than the node has elements."""
-    if walk.weights[node].work <= BROADCAST_WORK or node.op.kind is Kind.REDUCTION:
+    """One place alone evaluates costly work more often than the node has elements, or what is made
+    of a reduction's result, which is stored in any case: then that may be stored instead."""
+    weight = walk.weights[node]
+    if node.op.kind is Kind.REDUCTION or (weight.work <= BROADCAST_WORK and not weight.reduces):
         return False
     return any(_evaluations(group, p) > node.size for p in group.loads[node])
 

@@ -29,3 +29,9 @@ template <class T> XP_STEP xp_position<T> xp_argmin(xp_position<T> a, xp_positio
   const bool equal = (nan_a && nan_b) || a.value == b.value;
   return (equal ? b.index < a.index : better) ? b : a;
 }
+
+// A step whose second operand stands behind the first: of equals the first is taken anyhow.
+template <class R, class T> XP_STEP T xp_later(T a, T b) { return R::step(a, b); }
+template <class R, class T> XP_STEP xp_position<T> xp_later(xp_position<T> a, xp_position<T> b) {
+  return R::step(xp_position<T>{a.value, 0}, xp_position<T>{b.value, 1}).index ? b : a;
+}

@@ -32,6 +32,17 @@ template <class T> XP_STEP T xp_shuffle_up(T v, int distance) {
   return v;
 }
 
+template <class T> XP_STEP T xp_shuffle_xor(T v, int mask) {
+  xp_words4<T> w;
+  memset(&w, 0, sizeof w);
+  memcpy(&w, &v, sizeof v);
+#pragma unroll
+  for (int i = 0; i < (int)(sizeof(w) / 4); ++i)
+    w.word[i] = __shfl_xor_sync(0xffffffffu, w.word[i], mask);
+  memcpy(&v, &w, sizeof v);
+  return v;
+}
+
 template <class T> XP_STEP T xp_shuffle(T v, int source) {
   xp_words4<T> w;
   memset(&w, 0, sizeof w);
@@ -53,8 +64,32 @@ template <class R, class T> XP_STEP T xp_fold_neighbours(T v, int thread, int co
   return v;
 }
 
+// What a thread keeps of two values, combined with the same of the thread whose number differs in
+// one bit: the first value if the bit is 0. (No `?:`, which would take addresses.)
+template <class R, class T> XP_STEP T xp_fold_halves(T first, T second, int t, int bit) {
+  T own = first, sent = second;
+  if (t & bit) {
+    own = second;
+    sent = first;
+  }
+  const T other = xp_shuffle_xor(sent, bit);
+  return t & bit ? R::step(other, own) : R::step(own, other);
+}
+
+// All 128 lanes 4t + c of a warp to one value in thread 0, by 8 exchanges.
+template <class R, class T> XP_STEP T xp_fold_full_warp(T (&lane)[4], int t) {
+  const T even = xp_fold_halves<R>(lane[0], lane[2], t, 16);
+  const T odd = xp_fold_halves<R>(lane[1], lane[3], t, 16);
+  T v = xp_fold_halves<R>(even, odd, t, 8);
+#pragma unroll
+  for (int d = 4; d; d /= 2) v = R::step(v, xp_shuffle_down(v, d));
+  v = R::step(v, xp_shuffle_down(v, 16));
+  return R::step(v, xp_shuffle_down(v, 8));
+}
+
 // Lanes 4t + c of a warp, of which the first `present` are there, to one value in thread 0.
 template <class R, class T> XP_STEP T xp_fold_warp(T (&lane)[4], int t, int present) {
+  if (present == 128) return xp_fold_full_warp<R>(lane, t);
 #pragma unroll
   for (int d = 16; d; d /= 2)
 #pragma unroll
@@ -73,17 +108,25 @@ template <class R, class T, int levels> struct xp_tree {
   T level[levels];
   long long count = 0;
   XP_STEP_MEMBER void push(T v) {
-    long long bits = count++;
-    int l = 0;
-    for (; bits & 1; bits >>= 1, ++l) v = R::step(level[l], v);
-    level[l] = v;
+    const long long bits = count++;
+#pragma unroll (levels <= 8 ? levels : 1)
+    for (int l = 0; l < levels; ++l) {
+      if (!(bits >> l & 1)) {
+        level[l] = v;
+        break;
+      }
+      v = R::step(level[l], v);
+    }
   }
   XP_STEP_MEMBER T total() const {
-    int l = 0;
-    while (!(count >> l & 1)) ++l;
-    T v = level[l];
-    for (++l; count >> l; ++l)
-      if (count >> l & 1) v = R::step(level[l], v);
+    T v;
+    bool found = false;
+#pragma unroll (levels <= 8 ? levels : 1)
+    for (int l = 0; l < levels && count >> l; ++l) {
+      if (!(count >> l & 1)) continue;
+      v = found ? R::step(level[l], v) : level[l];
+      found = true;
+    }
     return v;
   }
 };
@@ -110,6 +153,25 @@ XP_STEP bool xp_is_last(unsigned* counter, unsigned blocks) {
   __syncthreads();
   __threadfence();
   return last;
+}
+
+// Waits until `count` blocks have been here, counted from the first meeting on: blocks of a launch
+// that all run at once.
+XP_STEP void xp_meet(unsigned* counter, unsigned count) {
+  __threadfence();
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    atomicAdd(counter, 1u);
+    while (*(volatile unsigned*)counter < count) {
+    }
+    __threadfence();
+  }
+  __syncthreads();
+}
+
+// A block goes; the last one, who makes it `count`, resets the counter.
+XP_STEP void xp_part(unsigned* counter, unsigned count) {
+  if (threadIdx.x == 0 && atomicAdd(counter, 1u) == count - 1) *counter = 0;
 }
 
 // Shared memory for a type that has constructors' rights to nothing.

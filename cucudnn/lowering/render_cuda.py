@@ -10,19 +10,19 @@ from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
 
-from ..graph import shapes
+from ..graph import dtypes, shapes
 from . import dialect, scalar
 from .cuda_columns import column_text
 from .cuda_map import map_text
 from .cuda_resident import resident_text
 from .cuda_rows import row_text, steps_of_several
 from .cuda_text import CHUNK, MAX_PARTS, THREADS, UNROLL, WARPS, decode
-from .cuda_tile import SIDE, tile_text
+from .cuda_tile import sides, tile_text
 from .dialect import Layout, Writer
-from .kernel import Kernel, Launch
+from .kernel import RESIDENT, Kernel, Launch
 
-GROUP = 64  # chunks that a block of a row takes at a time: 8 warps, 8 each
-BLOCKS = 1056  # about as many as run at once on the largest chips
+ROOM = 4  # blocks of 256 threads on a multiprocessor, if a thread has no more than 64 registers
+BLOCKS = 132 * ROOM  # as many as run at once on the largest chips
 
 OPENING = """\
 #define XP_STEP static __device__ __forceinline__
@@ -65,7 +65,7 @@ def render(kernel: Kernel) -> str:
     if kernel.narrow:
         steps_of_several(w, kernel)
     with w.block(
-        f'extern "C" __global__ void __launch_bounds__({(1 + kernel.huge) * THREADS})\n'
+        f'extern "C" __global__ void __launch_bounds__({_bounds(kernel)})\n'
         "kernel(const __grid_constant__ xp_words words)"
     ):
         w("const long long* const w = words.w;")
@@ -91,6 +91,20 @@ _TEMPLATES = {
 }
 
 
+def _bounds(kernel: Kernel) -> str:
+    """Threads of a block, and how many blocks a multiprocessor has room for, where four bytes a
+    value are enough for that: compilers take more registers than that helps, and memory is only
+    kept busy by many loads in flight."""
+    threads = (1 + kernel.huge) * THREADS
+    streams = kernel.reductions and not kernel.short and not kernel.narrow and not kernel.tile
+    if not streams or (kernel.resident and not kernel.fours):
+        return str(threads)
+    values = [dtypes.computed(v.dtype).itemsize for v in kernel.values]
+    if max(values) > 4 or any(dialect.is_position(r) for r in kernel.reductions):
+        return str(threads)
+    return f"{threads}, {ROOM * THREADS // threads}"
+
+
 def _word_count(kernel: Kernel) -> int:
     return max(1, Layout.of(kernel).extra + extra_words(kernel))
 
@@ -110,10 +124,14 @@ def grid(kernel: Kernel, launch: Launch) -> Grid:
     n = count // kept
     if kernel.tile:
         *batch, down, across = launch.extents[: kernel.kept]
-        side = SIDE * kernel.tile
-        return Grid(shapes.size(tuple(batch)) * _ceil(down, side) * _ceil(across, side), THREADS)
+        side, other = sides(kernel)
+        blocks = shapes.size(tuple(batch)) * _ceil(down, side)
+        return Grid(blocks if kernel.nested else blocks * _ceil(across, other), THREADS)
     if kernel.short:
         return Grid(_ceil(kept, THREADS), THREADS)
+    if kernel.resident and kernel.few:
+        parts = _ceil(n, RESIDENT)
+        return Grid(kept * parts, 2 * THREADS, parts, RESIDENT, kept)
     if kernel.resident and kernel.long:
         return Grid(kept, 32 * _ceil(n, CHUNK))
     if kernel.narrow:
@@ -124,19 +142,18 @@ def grid(kernel: Kernel, launch: Launch) -> Grid:
         if not kernel.few:
             warps = min(WARPS, 1 << (_ceil(n, CHUNK) - 1).bit_length())
             return Grid(kept, 32 * warps, 1, n)
-        return _shared_out(kept, n, GROUP)
+        return _shared_out(kept, n)
     last = launch.extents[kernel.kept - 1]
     blocks = kept // last * _ceil(last, kernel.columns)
-    return _shared_out(blocks, n, 1) if kernel.few else Grid(blocks, THREADS, 1, n)
+    return _shared_out(blocks, n) if kernel.few else Grid(blocks, THREADS, 1, n)
 
 
-def _shared_out(rows: int, n: int, least: int) -> Grid:
-    """Parts of a power of two of chunks, so that each is a subtree and the GPU is full."""
-    span = CHUNK * least
-    while span < n and (rows * _ceil(n, span) > 2 * BLOCKS or _ceil(n, span) > MAX_PARTS):
+def _shared_out(rows: int, n: int) -> Grid:
+    """Parts of a power of two of chunks, so that each is a subtree: as many as run at once; where
+    there are more rows, so many that it matters little how many run last."""
+    most, span = BLOCKS if 2 * rows <= BLOCKS else 4 * BLOCKS, CHUNK
+    while span < n and (rows * _ceil(n, span) > most or _ceil(n, span) > MAX_PARTS):
         span *= 2
-    while span > CHUNK and rows * _ceil(n, span) < BLOCKS // 2:
-        span //= 2
     parts = _ceil(n, span)
     return Grid(rows * parts, THREADS, parts, span, rows)
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -15,7 +17,7 @@ import cucudnn as xp
 from cucudnn.array.ndarray import node_of
 from cucudnn.graph import dtypes, ops
 from cucudnn.graph.node import base_of
-from cucudnn.lowering import dialect, evaluate, render_cuda, render_host
+from cucudnn.lowering import dialect, evaluate, nested, render_cuda, render_host
 from cucudnn.lowering import kernel as kernels
 from cucudnn.lowering.device import get
 from cucudnn.lowering.kernel import Bound
@@ -33,9 +35,13 @@ def bounds(*arrays: Any, kind: str) -> Iterator[Bound]:
     if not roots:
         return
     writes, nodes, asked = evaluate.settle(get("cpu"), roots, set())
-    for group in partition(nodes, asked, writes.in_place):
-        if group.is_kernel:
-            yield kernels.build(group, kind)
+    with mock.patch.object(get("cpu"), "spread", kernels.SPREAD if kind == "cuda" else 1):
+        groups = partition(nodes, asked, writes.in_place)
+    if kind == "cuda":
+        nested.pair(groups, asked)
+    for group in groups:
+        if group.is_kernel and group.merged is None:
+            yield nested.build(group, kind)
 
 
 def array(*shape: int, dtype: Any = np.float32) -> Any:
@@ -65,6 +71,11 @@ TEXTS = {
     "parts_row": lambda: xp.sum(xp.concat([array(50, 40), array(50, 30).T[:30].T], axis=1), axis=1),
     "gather_row": lambda: xp.sum(array(50, 4)[np.arange(20), :], axis=1),
 }
+CUDA_TEXTS = TEXTS | {
+    "resident_spread": lambda: graphs.softmax(xp, array(2, 40_000)),
+    "tile_nested": lambda: xp.argmin(_distances(array(500, 8), array(64, 8)) + 1, axis=1),
+}
+GOLDENS = [("cpu", name) for name in TEXTS] + [("cuda", name) for name in CUDA_TEXTS]
 
 
 def _distances(x: Any, y: Any) -> Any:
@@ -86,11 +97,10 @@ def body(text: str) -> str:
     return graph + text[start:]
 
 
-@pytest.mark.parametrize("name", TEXTS)
-@pytest.mark.parametrize("kind", ["cpu", "cuda"])
-def test_golden(name: str, kind: str) -> None:
+@pytest.mark.parametrize(("kind", "name"), GOLDENS)
+def test_golden(kind: str, name: str) -> None:
     """`CUCUDNN_GOLDEN=write pytest` writes the texts anew; read the difference."""
-    (bound,) = bounds(TEXTS[name](), kind=kind)
+    (bound,) = bounds(CUDA_TEXTS[name](), kind=kind)
     render = render_host.render if kind == "cpu" else render_cuda.render
     text = body(render(bound.kernel))
     path = GOLDEN / f"{name}.{'cpp' if kind == 'cpu' else 'cu'}"
@@ -140,22 +150,46 @@ def test_packed_scalars_hold_the_value(dtype: Any, value: Any) -> None:
 
 @pytest.fixture(scope="module")
 def nvrtc() -> Any:
+    """Compiles a text, and returns how many bytes of registers are spilled to memory."""
     core = pytest.importorskip("cuda.core")
     pytest.importorskip("cuda.bindings.nvrtc")
     options = core.ProgramOptions(
-        std="c++17", arch="sm_90", fma=False, device_as_default_execution_space=True
-    )
+        std="c++17", arch="sm_90", fma=False, device_as_default_execution_space=True,
+        ptxas_options="-v",
+    )  # fmt: skip
 
-    def compile_text(text: str) -> None:
-        core.Program(text, "c++", options).compile("cubin")
+    def compile_text(text: str) -> int:
+        log = io.StringIO()
+        core.Program(text, "c++", options).compile("cubin", logs=log)
+        return max(map(int, re.findall(r"(\d+) bytes spill stores", log.getvalue())), default=0)
 
     return compile_text
 
 
-@pytest.mark.parametrize("name", TEXTS)
+@pytest.mark.parametrize("name", CUDA_TEXTS)
 def test_nvrtc_takes_the_golden_texts(name: str, nvrtc: Any) -> None:
-    (bound,) = bounds(TEXTS[name](), kind="cuda")
+    (bound,) = bounds(CUDA_TEXTS[name](), kind="cuda")
     nvrtc(render_cuda.render(bound.kernel))
+
+
+BOUNDED = {
+    "softmax": lambda: graphs.softmax(xp, array(50, 1000)),
+    "layernorm": lambda: graphs.layernorm(xp, array(50, 1024)),
+    "layernorm of long rows": lambda: graphs.layernorm(xp, array(5, 8192)),
+    "softmax of longer rows": lambda: graphs.softmax(xp, array(2, 40_000)),
+    "half": lambda: graphs.softmax(xp, array(50, 2048, dtype=np.float16)),
+    "sum": lambda: xp.sum(array(100_000)),
+    "sum of columns": lambda: xp.sum(array(3000, 64), axis=0),
+    "variance of columns": lambda: xp.sum((array(3000, 64) - array(64) / 3) ** 2, axis=0),
+}
+
+
+@pytest.mark.parametrize("name", BOUNDED)
+def test_registers_suffice_where_they_are_bounded(name: str, nvrtc: Any) -> None:
+    (bound,) = bounds(BOUNDED[name](), kind="cuda")
+    text = render_cuda.render(bound.kernel)
+    assert re.search(r"__launch_bounds__\((256, 4|512, 2)\)", text)
+    assert nvrtc(text) <= 8
 
 
 @pytest.mark.parametrize("seed", range(12))

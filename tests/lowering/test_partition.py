@@ -195,6 +195,25 @@ def test_repeats_across_broadcast(device: str, reasons: list[str]) -> None:
     assert len(xp.explain(x + row * 2).kernels) == 1
 
 
+def test_what_is_made_of_a_reduction_is_stored_in_its_place(
+    device: str, reasons: list[str]
+) -> None:
+    x = array(device, 80, 9)
+    first, second = xp.explain(x / (xp.sum(x, axis=0) * 2)).kernels
+    assert [n.op for n in first.nodes] == ["sum", "multiply"]
+    assert [n.op for n in second.nodes] == ["divide"]
+    assert "repeats_across_broadcast" in reasons
+
+
+def test_what_reductions_leave_cheap_is_computed_again(device: str) -> None:
+    """Deviations from the mean of columns: not stored for the variance and for what is divided."""
+    x = array(device, 800, 9)
+    d = x - xp.mean(x, axis=0)
+    kernels = xp.explain(d / xp.sqrt(xp.mean(d * d, axis=0))).kernels
+    assert len(kernels) == 3
+    assert [k.bytes_written >= x.nbytes for k in kernels] == [False, False, True]
+
+
 def test_repeats_at_offsets(device: str, reasons: list[str]) -> None:
     xp.explain(graphs.heat(xp, array(device, 30, 30), 2))
     assert "repeats_at_offsets" in reasons

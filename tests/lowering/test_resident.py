@@ -153,6 +153,23 @@ def test_long_rows_and_columns_are_several_kernels(device):
     assert len(xp.explain(y).kernels) == 2
 
 
+@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("n", [kernel.RESIDENT + 4, 40_000, 4 * kernel.RESIDENT])
+def test_rows_of_several_blocks(device, n, name):
+    """On CUDA one kernel, whose blocks wait for one another."""
+    x = xp.asarray(data((5, n)), device=device)
+    assert_same_bits(FUNCTIONS[name], x)
+    if device != "cpu":
+        found = FUNCTIONS[name](x)
+        assert len(xp.explain(*(found if isinstance(found, tuple) else (found,))).kernels) == 1
+
+
+def test_more_rows_of_several_blocks_than_run_at_once(device):
+    x = xp.asarray(data((300, 20_000)), device=device)
+    assert_same_bits(FUNCTIONS["softmax"], x)
+    assert_same_bits(lambda x: x / xp.sum(x, axis=1, keepdims=True), x)  # they meet once a row
+
+
 @pytest.mark.parametrize("n", [4, 40, 1500])
 def test_rows_that_are_filled_with_one_value(device, n):
     x = xp.asarray(data((3, n)), device=device)

@@ -64,7 +64,10 @@ def test_extents(device, rows, columns):
     assert_same_bits(squares, x, y)
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float16", "int32", "uint8", "int64", "complex64"])
+DTYPES = ["float64", "float16", "int32", "uint8", "int64", "complex64", "complex128"]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
 def test_dtypes(device, dtype):
     x = xp.asarray(data(90, 12, dtype=dtype), device=device)
     y = xp.asarray(data(80, 12, dtype=dtype, seed=1), device=device)

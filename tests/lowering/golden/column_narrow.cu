@@ -36,7 +36,7 @@ kernel(const __grid_constant__ xp_words words) {
   const auto y0 = q0 + (i0);
   const auto chunk = [&](auto full, idx at, int m, xp_several<float, 4>& total0) {
     xp_several<float, 4> lane0[4];
-    #pragma unroll (full.value ? 8 : 1)
+    #pragma unroll (full.value ? 4 : 1)
     for (int j = 0; j < 8; ++j) {
       const int e = j * 128 + thread * 4;
       if (!full.value && j * 128 >= m) break;

@@ -12,7 +12,7 @@ struct R1 {
   XP_STEP float step(float a, float b) { return xp_add(a, b); }
 };
 
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(256, 4)
 kernel(const __grid_constant__ xp_words words) {
   const long long* const w = words.w;
   typedef int idx;
@@ -25,12 +25,12 @@ kernel(const __grid_constant__ xp_words words) {
   const idx b0_0 = (idx)w[6];
   const idx n = n1;
   const int thread = threadIdx.x & 31, warp = threadIdx.x >> 5;
-  const idx unit = blockIdx.x;
-  const idx at = (idx)warp * 1024;
-  const int m = (int)(n - at < 1024 ? n - at : 1024);
-  const int warps = blockDim.x / 32;
   __shared__ xp_storage<float, 16> shared0;
   __shared__ xp_storage<float, 16> shared1;
+  const idx unit = blockIdx.x;
+  const idx at = (idx)warp * 1024;
+  const int warps = blockDim.x / 32;
+  const int m = (int)(n - at < 1024 ? n - at : 1024);
   const int present = m > 128 ? 128 : m;
   uidx rest0_1 = (uidx)(unit);
   const idx i0 = (idx)rest0_1;

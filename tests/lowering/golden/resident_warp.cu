@@ -12,7 +12,7 @@ struct R1 {
   XP_STEP float step(float a, float b) { return xp_add(a, b); }
 };
 
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(256, 4)
 kernel(const __grid_constant__ xp_words words) {
   const long long* const w = words.w;
   typedef int idx;
@@ -27,7 +27,8 @@ kernel(const __grid_constant__ xp_words words) {
   const int thread = threadIdx.x & 31, warp = threadIdx.x >> 5;
   const idx unit = (idx)blockIdx.x * 8 + warp;
   if (unit >= n0) return;
-  const idx at = 0; const int m = (int)n;
+  const idx at = 0;
+  const int m = (int)(n - at < 1024 ? n - at : 1024);
   const int present = m > 128 ? 128 : m;
   uidx rest0_1 = (uidx)(unit);
   const idx i0 = (idx)rest0_1;

@@ -4,7 +4,7 @@ struct R0 {
   XP_STEP float step(float a, float b) { return xp_add(a, b); }
 };
 
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(256, 4)
 kernel(const __grid_constant__ xp_words words) {
   const long long* const w = words.w;
   typedef int idx;

@@ -22,10 +22,12 @@ kernel(const __grid_constant__ xp_words words) {
   float* const q0 = (float*)w[11];
   const idx b0_0 = (idx)w[12];
   const idx n = n2;
-  const idx across = (n1 + 127) / 128, down = (n0 + 127) / 128;
   uidx left = (uidx)blockIdx.x;
+  const idx across = (n1 + 127) / 128;
   const idx first1 = (idx)(left % (uidx)across) * 128; left /= (uidx)across;
+  const idx down = (n0 + 127) / 128;
   const idx first0 = (idx)(left % (uidx)down) * 128; left /= (uidx)down;
+  const int ty = threadIdx.x / 16, tx = threadIdx.x % 16;
   __shared__ xp_storage<float, 4096> tile0;
   for (int e = threadIdx.x; e < 128 * (int)n; e += 256) {
     const int t = e % 128, r = e / 128;
@@ -43,7 +45,6 @@ kernel(const __grid_constant__ xp_words words) {
     tile1.v()[e] = p1[i1 * a1_1 + i2];
   }
   __syncthreads();
-  const int ty = threadIdx.x / 16, tx = threadIdx.x % 16;
   float total[8][8];
   #pragma unroll
   for (int u = 0; u < 64; ++u) total[u / 8][u % 8] = (float)-0.0;

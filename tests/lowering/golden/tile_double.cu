@@ -26,12 +26,14 @@ kernel(const __grid_constant__ xp_words words) {
   const idx b0_0 = (idx)w[15];
   const idx b0_1 = (idx)w[16];
   const idx n = n3;
-  const idx across = (n2 + 63) / 64, down = (n1 + 63) / 64;
   uidx left = (uidx)blockIdx.x;
+  const idx across = (n2 + 63) / 64;
   const idx first2 = (idx)(left % (uidx)across) * 64; left /= (uidx)across;
+  const idx down = (n1 + 63) / 64;
   const idx first1 = (idx)(left % (uidx)down) * 64; left /= (uidx)down;
   uidx rest0_1 = (uidx)(left);
   const idx i0 = (idx)rest0_1;
+  const int ty = threadIdx.x / 16, tx = threadIdx.x % 16;
   __shared__ xp_storage<double, 2048> tile0;
   for (int e = threadIdx.x; e < 64 * (int)n; e += 256) {
     const int t = e % 64, r = e / 64;
@@ -49,7 +51,6 @@ kernel(const __grid_constant__ xp_words words) {
     tile1.v()[e] = p1[i0 * a1_0 + i2 * a1_2 + i3];
   }
   __syncthreads();
-  const int ty = threadIdx.x / 16, tx = threadIdx.x % 16;
   double total[4][4];
   #pragma unroll
   for (int u = 0; u < 16; ++u) total[u / 4][u % 4] = (double)-0.0;
