@@ -60,8 +60,7 @@ class Row:
 
 
 LIBRARY: list[Row] = [
-    Row(ops.matmul, "cuda", is_half_product, "cuBLAS", "matmul_half"),
-    Row(ops.matmul, "cuda", is_integer_product, "CuPy", "matmul"),
+    Row(ops.matmul, "cuda", is_integer_product, "CuPy", "matmul_integer"),
     Row(ops.matmul, "cuda", always, "cuBLAS", "matmul"),
     Row(ops.convolution, "cuda", always, "cuBLAS", "convolution"),
     Row(ops.convolution_input, "cuda", always, "cuBLAS", "convolution_input"),

@@ -22,7 +22,7 @@ from .linear_algebra import (
     svd,
     svdvals,
 )
-from .products import matmul, matmul_half
+from .matmul import matmul, matmul_integer
 from .random import sample
 from .scan import scan
 from .sets import bincount, unique
@@ -46,7 +46,7 @@ __all__ = [
     "fold_at",
     "inv",
     "matmul",
-    "matmul_half",
+    "matmul_integer",
     "nonzero",
     "qr",
     "reduceat",
