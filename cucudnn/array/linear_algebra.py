@@ -142,13 +142,18 @@ def vecdot(x1: Any, x2: Any, /, axis: int = -1) -> ndarray:
         raise ValueError(
             f"vecdot: the extents of axis {axis} differ, {a.shape[-1]} and {b.shape[-1]}"
         )
+    return sum_of_products(a.conj() if a.dtype.kind == "c" else a, b, (-1,))
+
+
+def sum_of_products(a: ndarray, b: ndarray, axes: tuple[int, ...]) -> ndarray:
+    """The sum of a · b along axes, in the dtype that the operands promote to."""
     dtype = dtypes.promote(a.dtype, b.dtype)
     if dtypes.is_half(dtype):  # products are not rounded before they are summed
         a, b = (converted(x, dtypes.float32, copy=False) for x in (a, b))
-    terms = binary(ops.multiply, a.conj() if a.dtype.kind == "c" else a, b)
+    terms = binary(ops.multiply, a, b)
     if dtype.kind == "b":
-        return terms.any(axis=-1)
-    return converted(terms.sum(axis=-1, dtype=terms.dtype), dtype, copy=False)
+        return terms.any(axis=axes)
+    return converted(terms.sum(axis=axes, dtype=terms.dtype), dtype, copy=False)
 
 
 def outer(x1: Any, x2: Any, /, out: Any = None) -> ndarray:
@@ -199,6 +204,6 @@ def cross(x1: Any, x2: Any, /, axis: int = -1) -> ndarray:
 
 
 __all__ = [
-    "cross", "diagonal", "dot", "matmul", "outer", "tensordot", "together", "trace",
-    "vecdot",
+    "cross", "diagonal", "dot", "matmul", "outer", "sum_of_products", "tensordot", "together",
+    "trace", "vecdot",
 ]  # fmt: skip

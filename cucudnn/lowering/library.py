@@ -69,7 +69,7 @@ LIBRARY: list[Row] = [
     Row(ops.convolution_input, "cuda", always, "cuBLAS", "convolution_input"),
     Row(ops.convolution_weight, "cuda", always, "cuBLAS", "convolution_weight"),
     Row(ops.matmul, "cpu", is_half_product, "BLAS", "matmul_half"),
-    Row(ops.matmul, "cpu", is_integer_product, "NumPy", "matmul"),
+    Row(ops.matmul, "cpu", is_integer_product, "NumPy", "matmul_integer"),
     Row(ops.matmul, "cpu", always, "BLAS", "matmul"),
     Row(ops.convolution, "cpu", always, "BLAS", "convolution"),
     Row(ops.convolution_input, "cpu", always, "BLAS", "convolution_input"),

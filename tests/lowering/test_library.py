@@ -24,7 +24,7 @@ def node(op: ops.Op, dtype: dtypes.DType) -> Node:
         (ops.matmul, dtypes.bool_, "cuda", ("CuPy", "matmul_integer")),
         (ops.matmul, dtypes.complex64, "cuda", ("cuBLAS", "matmul")),
         (ops.matmul, dtypes.float64, "cpu", ("BLAS", "matmul")),
-        (ops.matmul, dtypes.int64, "cpu", ("NumPy", "matmul")),
+        (ops.matmul, dtypes.int64, "cpu", ("NumPy", "matmul_integer")),
         (ops.matmul, dtypes.float16, "cpu", ("BLAS", "matmul_half")),
         (ops.convolution, dtypes.float32, "cuda", ("cuBLAS", "convolution")),
         (ops.convolution_input, dtypes.float32, "cuda", ("cuBLAS", "convolution_input")),
