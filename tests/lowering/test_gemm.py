@@ -17,7 +17,7 @@ def operand(x):
 
 
 def calls(a, b, c):
-    return gemm.tasks(*gemm.as_matrices(operand(a), operand(b), operand(c)))
+    return gemm.tasks(operand(a), operand(b), operand(c))
 
 
 def stack(x, start, rows, columns, count, layout):

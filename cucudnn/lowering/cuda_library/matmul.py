@@ -6,13 +6,14 @@ summed in float32 and rounded once.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import cupy
 
 from ...graph import dtypes
 from ...graph.node import Node
-from ..gemm import Operand, Task, as_matrices, matrix, tasks
+from ..gemm import Operand, Task, matrix, tasks
 from . import cublaslt
 from .cublaslt import Form
 
@@ -64,20 +65,20 @@ def _vector(bias: Any) -> Any:
     return row if row.flags.c_contiguous and row.data.ptr % 16 == 0 else row.copy()
 
 
-def _readable(a: Any, b: Any, out: Any) -> tuple[Any, Any, list[Task]]:
+def _readable(a: Any, b: Any, out: Any) -> tuple[Any, Any, Sequence[Task]]:
     """The operands, copied where cuBLAS cannot read them, and the calls."""
     a, b = (x if _is_even(x) else x.copy() for x in (a, b))
-    calls = tasks(*as_matrices(_operand(a), _operand(b), _operand(out)))
+    calls = tasks(_operand(a), _operand(b), _operand(out))
     if calls is None:
         a, b = (x if _is_matrix(x) else cupy.array(x, order="C") for x in (a, b))
-        calls = tasks(*as_matrices(_operand(a), _operand(b), _operand(out)))
+        calls = tasks(_operand(a), _operand(b), _operand(out))
     if calls is None:  # stacks in stacks: repeat what is broadcast, so that they are one
         lead = cupy.broadcast_shapes(a.shape[:-2], b.shape[:-2])
         a, b = (
             x if x.ndim < 2 else cupy.array(cupy.broadcast_to(x, lead + x.shape[-2:]), order="C")
             for x in (a, b)
         )
-        calls = tasks(*as_matrices(_operand(a), _operand(b), _operand(out)))
+        calls = tasks(_operand(a), _operand(b), _operand(out))
     assert calls is not None
     return a, b, calls
 
@@ -100,7 +101,7 @@ def _operand(x: Any) -> Operand:
     return Operand(x.shape, tuple(s // size for s in x.strides))
 
 
-def _multiply(form: Form, calls: list[Task], out: Any, a: Any, b: Any, bias: Any) -> bool:
+def _multiply(form: Form, calls: Sequence[Task], out: Any, a: Any, b: Any, bias: Any) -> bool:
     """Make the calls; False if the library refuses them, which it does from the first on."""
     arrays, size, index = (a, b, out), out.dtype.itemsize, out.device.id
     for problem, starts in calls:
