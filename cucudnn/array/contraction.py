@@ -5,15 +5,16 @@ from __future__ import annotations
 import operator
 from collections import Counter
 from collections.abc import Collection, Sequence
+from functools import lru_cache
 from types import EllipsisType
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..graph import dtypes, shapes
-from .linear_algebra import matmul, sum_of_products, together
+from .linear_algebra import matmul, shaped, sum_of_products, together
 from .manipulation import broadcast_to, permute_dims
-from .ndarray import converted, copied, geometry, ndarray, reshaped, view
+from .ndarray import converted, copied, geometry, ndarray, view
 from .options import into
 
 # An axis: the user's letter or number from 0; for one of an ellipsis, a negative number.
@@ -75,8 +76,7 @@ def einsum(
     """
     given, parts, result = _parsed(operands)
     arrays = list(together(*given))
-    inputs = [_labels(p, x.ndim) for p, x in zip(parts, arrays, strict=True)]
-    output = _output(inputs, result)
+    inputs, output = _labelled(parts, result, tuple(x.ndim for x in arrays))
     if dtype is not None:
         arrays = [_cast(x, dtypes.canonical(dtype), casting) for x in arrays]
     kind = dtypes.promote(*(x.dtype for x in arrays))
@@ -104,21 +104,22 @@ def einsum(
 # --- subscripts -----------------------------------------------------------------------------------
 
 
-def _parsed(operands: Sequence[Any]) -> tuple[Sequence[Any], list[Part], Part | None]:
+def _parsed(operands: Sequence[Any]) -> tuple[Sequence[Any], tuple[Part, ...], Part | None]:
     """The arrays, the subscripts of each, and those of the result if they are given."""
     if not operands:
         raise ValueError("einsum: expected subscripts and arrays")
-    if not isinstance(operands[0], str):
-        count = len(operands) // 2
-        parts = [_numbers(p) for p in operands[1 : 2 * count : 2]]
-        result = _numbers(operands[-1]) if len(operands) % 2 else None
-        return operands[: 2 * count : 2], parts, result
-    text, *arrays = operands
+    if isinstance(operands[0], str):
+        return (operands[1:], *_parsed_text(operands[0]))
+    count = len(operands) // 2
+    parts = tuple(_numbers(p) for p in operands[1 : 2 * count : 2])
+    result = _numbers(operands[-1]) if len(operands) % 2 else None
+    return operands[: 2 * count : 2], parts, result
+
+
+@lru_cache(maxsize=1024)
+def _parsed_text(text: str) -> tuple[tuple[Part, ...], Part | None]:
     left, arrow, right = text.replace(" ", "").partition("->")
-    parts = [_letters(p) for p in left.split(",")]
-    if len(parts) != len(arrays):
-        raise ValueError(f"einsum: {text!r} is about {len(parts)} arrays, given {len(arrays)}")
-    return arrays, parts, _letters(right) if arrow else None
+    return tuple(map(_letters, left.split(","))), _letters(right) if arrow else None
 
 
 def _letters(text: str) -> Part:
@@ -133,6 +134,17 @@ def _numbers(given: Any) -> Part:
     if part.count(...) > 1 or any(n is not ... and n < 0 for n in part):
         raise ValueError(f"einsum: expected numbers from 0 and one ellipsis, got {given}")
     return part
+
+
+@lru_cache(maxsize=1024)
+def _labelled(
+    parts: tuple[Part, ...], result: Part | None, ranks: tuple[int, ...]
+) -> tuple[tuple[Labels, ...], Labels]:
+    """The labels of the operands, and of the result."""
+    if len(parts) != len(ranks):
+        raise ValueError(f"einsum: subscripts of {len(parts)} arrays, given {len(ranks)}")
+    inputs = tuple(_labels(part, ndim) for part, ndim in zip(parts, ranks, strict=True))
+    return inputs, _output(inputs, result)
 
 
 def _labels(part: Part, ndim: int) -> Labels:
@@ -255,9 +267,9 @@ def _pair(a: Term, b: Term, kept: Collection[Label], output: Labels) -> Term:
     lead, k = left.shape[: len(batch)], len(inner)
     row_extents, column_extents = left.shape[len(batch) : -k], right.shape[len(batch) + k :]
     size = shapes.size(left.shape[-k:])
-    left = reshaped(left, (*lead, shapes.size(row_extents), size))
-    right = reshaped(right, (*lead, size, shapes.size(column_extents)))
-    value = reshaped(matmul(left, right), (*lead, *row_extents, *column_extents))
+    left = shaped(left, (*lead, shapes.size(row_extents), size))
+    right = shaped(right, (*lead, size, shapes.size(column_extents)))
+    value = shaped(matmul(left, right), (*lead, *row_extents, *column_extents))
     return Term(value, batch + rows + columns)
 
 

@@ -91,9 +91,19 @@ def tensordot(x1: Any, x2: Any, /, axes: Axes = 2) -> ndarray:
     columns = tuple(i for i in range(b.ndim) if i not in second)
     left, right = tuple(a.shape[i] for i in rows), tuple(b.shape[i] for i in columns)
     inner = shapes.size(summed)
-    a = reshaped(permute_dims(a, rows + first), (shapes.size(left), inner))
-    b = reshaped(permute_dims(b, second + columns), (inner, shapes.size(right)))
-    return reshaped(matmul(a, b), left + right)
+    a = shaped(_ordered(a, rows + first), (shapes.size(left), inner))
+    b = shaped(_ordered(b, second + columns), (inner, shapes.size(right)))
+    return shaped(matmul(a, b), left + right)
+
+
+def shaped(x: ndarray, shape: shapes.Shape) -> ndarray:
+    """The elements in a shape, in row-major order; the array itself if it has the shape."""
+    return x if x.shape == shape else reshaped(x, shape)
+
+
+def _ordered(x: ndarray, axes: tuple[int, ...]) -> ndarray:
+    """The array with its axes in another order, or itself."""
+    return x if axes == tuple(range(x.ndim)) else permute_dims(x, axes)
 
 
 def _contracted(axes: Axes, m: int, n: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -204,6 +214,6 @@ def cross(x1: Any, x2: Any, /, axis: int = -1) -> ndarray:
 
 
 __all__ = [
-    "cross", "diagonal", "dot", "matmul", "outer", "sum_of_products", "tensordot", "together",
-    "trace", "vecdot",
+    "cross", "diagonal", "dot", "matmul", "outer", "shaped", "sum_of_products", "tensordot",
+    "together", "trace", "vecdot",
 ]  # fmt: skip
