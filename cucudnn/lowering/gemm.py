@@ -11,9 +11,12 @@ from functools import lru_cache
 from itertools import product
 from typing import NamedTuple
 
-from ..graph import shapes
+from ..graph import dtypes, shapes
+from ..graph.dtypes import DType
 from ..graph.shapes import Shape, Strides
 
+# All integers up to these are exact in the type, and so are their sums in any order.
+EXACT = ((dtypes.float32, 1 << 24), (dtypes.float64, 1 << 53))
 MOST_CALLS = 64  # for stacks within stacks; where there were more, operands are copied
 MOST_MATRICES = 65535  # of a call: the extent of a grid's third axis
 
@@ -57,6 +60,13 @@ class _Axis(NamedTuple):
 
     extent: int
     steps: tuple[int, ...]
+
+
+def exact(dtype: DType, k: int) -> DType | None:
+    """The float type that holds every sum of k products of integers of a type; None for none."""
+    largest = 1 if dtype.kind == "b" else 1 << (8 * dtype.itemsize - (dtype.kind == "i"))
+    total = k * largest**2
+    return next((wide for wide, limit in EXACT if total <= limit), None)
 
 
 def _as_matrices(a: Operand, b: Operand, c: Operand) -> tuple[Operand, Operand, Operand]:

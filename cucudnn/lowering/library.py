@@ -63,7 +63,7 @@ class Row:
 
 
 LIBRARY: list[Row] = [
-    Row(ops.matmul, "cuda", is_integer_product, "CuPy", "matmul_integer"),
+    Row(ops.matmul, "cuda", is_integer_product, "cuBLAS, CuPy", "matmul_integer"),
     Row(ops.matmul, "cuda", always, "cuBLAS", "matmul", epilogue.of_product),
     Row(ops.convolution, "cuda", always, "cuBLAS", "convolution"),
     Row(ops.convolution_input, "cuda", always, "cuBLAS", "convolution_input"),

@@ -1,4 +1,4 @@
-"""Matrix products on CUDA: cuBLASLt for floating-point numbers, CuPy's own kernel for integers.
+"""Matrix products on CUDA, by cuBLASLt; of large integers by CuPy's own kernel.
 
 Operands are read where they lie; `lowering.gemm` says how. Halves are multiplied by tensor cores,
 summed in float32 and rounded once.
@@ -13,7 +13,7 @@ import cupy
 
 from ...graph import dtypes
 from ...graph.node import Node
-from ..gemm import Operand, Task, matrix, tasks
+from ..gemm import Operand, Task, exact, matrix, tasks
 from . import cublaslt
 from .cublaslt import Form
 
@@ -36,6 +36,22 @@ def matmul(node: Node, out: Any, a: Any, b: Any, bias: Any = None, *, epilogue: 
     if bias is not None:
         bias = _vector(bias)
     form = Form(node.dtype.name, "tf32" in node.attrs, epilogue, bias is not None)
+    _compute(form, out, a, b, bias)
+
+
+def matmul_integer(node: Node, out: Any, a: Any, b: Any) -> None:
+    """Matrix product of integers or booleans: in floats where these are exact, else by CuPy."""
+    wide = exact(node.dtype, a.shape[-1])
+    if wide is None:
+        cupy.matmul(a, b, out=out)
+        return
+    product = cupy.empty(out.shape, wide)
+    _compute(Form(wide.name), product, a.astype(wide), b.astype(wide), None)
+    out[...] = product != 0 if node.dtype.kind == "b" else product.astype(cupy.int64)
+
+
+def _compute(form: Form, out: Any, a: Any, b: Any, bias: Any) -> None:
+    """The product, and what comes after it."""
     a, b, calls = _readable(a, b, out)
     if _multiply(form, calls, out, a, b, bias):
         return
@@ -45,18 +61,8 @@ def matmul(node: Node, out: Any, a: Any, b: Any, bias: Any = None, *, epilogue: 
         return
     plain = form._replace(epilogue="", bias=False)
     if plain == form or not _multiply(plain, calls, out, a, b, None):
-        raise NotImplementedError(
-            f"cuBLAS has no product of {a.shape} and {b.shape}, {node.dtype.name}"
-        )
-    _finish(out, bias, epilogue)
-
-
-def matmul_integer(node: Node, out: Any, a: Any, b: Any) -> None:
-    """Matrix product of integers or booleans."""
-    if node.dtype.kind == "b":
-        out[...] = cupy.matmul(a.astype(cupy.uint8), b.astype(cupy.uint8)) != 0
-        return
-    cupy.matmul(a, b, out=out)
+        raise NotImplementedError(f"cuBLAS has no product of {a.shape} and {b.shape}, {form.dtype}")
+    _finish(out, bias, form.epilogue)
 
 
 def _vector(bias: Any) -> Any:

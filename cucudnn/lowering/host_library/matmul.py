@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 
 from ...graph.node import Node
+from ..gemm import EXACT
 
 Array = np.ndarray[Any, Any]
 
-# Integers below these are exact in the type, and so are sums in any order.
-EXACT = ((2**24, np.float32), (2**53, np.float64))
 REPEATS = 16  # how often each element must be used, so that converting it pays
 
 
@@ -32,7 +31,7 @@ def matmul_integer(node: Node, out: Array, a: Array, b: Array) -> None:
     k = a.shape[-1]
     pays = node.size * k >= REPEATS * (a.size + b.size + node.size)
     largest = k * _largest(a) * _largest(b) if pays and node.dtype.kind != "b" else None
-    wide = next((t for limit, t in EXACT if largest is not None and largest <= limit), None)
+    wide = next((t for t, limit in EXACT if largest is not None and largest <= limit), None)
     if wide is None:
         np.matmul(a, b, out=out)
     else:
