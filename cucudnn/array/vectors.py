@@ -1,7 +1,8 @@
 """Products with vectors on CUDA: sums, which fuse with what is before and after them.
 
-Such a product reads each element of the larger operand once, so it takes as long as that; the
-library's calls gain nothing, and are often slower.
+Such a product reads each element of the larger operand once, so it takes as long as that, and the
+library's calls gain nothing. It is a sum where that operand's inner axis lies side by side: sums
+across rows of memory have too little to do at a time for a GPU, and stay calls.
 """
 
 from __future__ import annotations
@@ -22,9 +23,12 @@ def matmul(a: Node, b: Node) -> Node:
     result = apply.matmul(a, b)
     if result.op is not ops.matmul or result.device == "cpu" or not result.size:
         return result
-    if a.shape[-1] > 1 and result.size * a.shape[-1] > max(a.size, b.size):
-        return result
-    return summed(result, a, b)
+    k = a.shape[-1]
+    if k == 1 and min(len(a.shape), len(b.shape)) > 1:
+        return summed(result, a, b)
+    larger, axis = (a, -1) if a.size >= b.size else (b, -2 if len(b.shape) > 1 else -1)
+    once = result.size * k == larger.size and larger.strides[axis] == larger.dtype.itemsize
+    return summed(result, a, b) if once else result
 
 
 def summed(product: Node, a: Node, b: Node) -> Node:
