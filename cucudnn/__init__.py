@@ -67,6 +67,9 @@ from .array.choosing import (
     select,
     unravel_index,
 )
+from .array.contraction import (
+    einsum,
+)
 from .array.creation import (
     arange,
     asarray,
@@ -304,7 +307,10 @@ from .array.polynomial import (
 )
 from .array.products import (
     einsum_path,
+    inner,
+    kron,
     matvec,
+    vdot,
     vecmat,
 )
 from .array.raw_kernels import (
@@ -538,6 +544,7 @@ __all__ = [
     "dtype",
     "e",
     "ediff1d",
+    "einsum",
     "einsum_path",
     "emath",
     "empty",
@@ -597,6 +604,7 @@ __all__ = [
     "index_exp",
     "inexact",
     "inf",
+    "inner",
     "insert",
     "int16",
     "int32",
@@ -619,6 +627,7 @@ __all__ = [
     "issubdtype",
     "iterable",
     "jit",
+    "kron",
     "left_shift",
     "less",
     "less_equal",
@@ -779,6 +788,7 @@ __all__ = [
     "unstack",
     "ushort",
     "var",
+    "vdot",
     "vecdot",
     "vecmat",
     "vectorize",

@@ -261,8 +261,7 @@ def _run_library(step: LibraryStep, order: list[Node], device: Device) -> None:
     statistics.calls += 1
     operands = [native(order[i], device) for i in step.operands]
     buffer = device.allocate(node.nbytes)
-    call = getattr(device.library(), step.row.call)
-    call(node, device.view(buffer, node), *operands)
+    step.function(device)(order[step.nodes[0]], device.view(buffer, node), *operands)
     store(node, buffer)
 
 

@@ -113,7 +113,7 @@ class Replay:
         device, node = self.device, self.shadows[step.outputs[0]]
         operands = [self._native(i, memory) for i in step.operands]
         evaluation.statistics.calls += 1
-        getattr(device.library(), step.row.call)(node, device.view(output, node), *operands)
+        step.function(device)(self.shadows[step.nodes[0]], device.view(output, node), *operands)
 
     def _native(self, slot: int, memory: Sequence[Any]) -> Any:
         shadow = self.shadows[slot]
