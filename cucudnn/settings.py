@@ -10,6 +10,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 COMPILE_MODES = ("auto", "always", "never")
+PRECISIONS = ("float32", "tf32")
 
 
 def _memory() -> int:
@@ -42,6 +43,10 @@ class Settings:
     host_fallback : bool
         True: what CuPy lacks of NumPy's functions goes through the host on CUDA, in place of
         NotImplementedError. `$CUCUDNN_HOST_FALLBACK=1`.
+    precision : str
+        How float32 and complex64 are multiplied in matrix products on CUDA: "float32", or "tf32",
+        with factors of 11 bits on tensor cores. What counts is where the product is recorded.
+        `$CUCUDNN_PRECISION`.
     """
 
     device: str = ""
@@ -50,10 +55,13 @@ class Settings:
     pending_bytes: int = 1 << 30
     fuse: bool = True
     host_fallback: bool = False
+    precision: str = "float32"
 
     def __post_init__(self) -> None:
         if self.compile not in COMPILE_MODES:
             raise ValueError(f"compile: expected one of {COMPILE_MODES}, got {self.compile!r}")
+        if self.precision not in PRECISIONS:
+            raise ValueError(f"precision: expected one of {PRECISIONS}, got {self.precision!r}")
         if self.pending_nodes < 1 or self.pending_bytes < 0:
             raise ValueError("pending_nodes must be at least 1 and pending_bytes at least 0")
 
@@ -76,6 +84,7 @@ def from_environment() -> Settings:
         pending_bytes=_integer("CUCUDNN_PENDING_BYTES", min(1 << 30, _memory() // 16)),
         fuse=get("CUCUDNN_FUSE", "1") not in ("0", "false", "no"),
         host_fallback=get("CUCUDNN_HOST_FALLBACK", "0") in ("1", "true", "yes"),
+        precision=get("CUCUDNN_PRECISION", "") or "float32",
     )
 
 
