@@ -18,6 +18,10 @@ X, WEIGHT, Y, BIAS = 1, 2, 3, 4  # what cuDNN calls the operands; plans take poi
 COMPUTES = {"convolution": Y, "convolution_input": X, "convolution_weight": WEIGHT}
 DTYPES = {"float16": "HALF", "bfloat16": "BFLOAT16", "float32": "FLOAT", "float64": "DOUBLE"}
 ITEMSIZES = {"float16": 2, "bfloat16": 2, "float32": 4, "float64": 8}
+ACTIVATIONS = {  # our names, and cuDNN's
+    "relu": "relu", "silu": "swish", "sigmoid": "sigmoid", "tanh": "tanh", "gelu": "gelu",
+    "gelu_tanh": "gelu_approx_tanh",
+}  # fmt: skip
 LARGEST = 1 << 31  # elements from which on cuDNN has been wrong in silence
 
 
@@ -136,7 +140,7 @@ def _followed(graph: Any, result: Any, problem: Problem) -> Any:
             )
             result = graph.add(result, bias)
         else:
-            result = getattr(graph, step)(result)
+            result = getattr(graph, ACTIVATIONS[step])(result)
     return result
 
 
@@ -164,8 +168,12 @@ def planned(problem: Problem, **where: Any) -> Any:
     return graph
 
 
-def is_compiled_at_runtime(graph: Any) -> bool:
-    """Whether cuDNN had to compile the plan's kernel, which takes up to seconds."""
+def quality_of(graph: Any) -> str:
+    """Of a plan: "runtime" if its kernel had to be compiled, which takes up to seconds, "slow" if
+    it is of the engine that can do everything, else "precompiled"."""
     import cudnn
 
-    return cudnn.behavior_note.RUNTIME_COMPILATION in graph.get_behavior_notes()
+    if cudnn.behavior_note.RUNTIME_COMPILATION in graph.get_behavior_notes():
+        return "runtime"
+    engine = graph.get_plan_name_at_index(graph._plan_index).partition("_")[0]
+    return "slow" if engine == "eng0" else "precompiled"

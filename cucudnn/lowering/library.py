@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from ..graph import dtypes, ops
 from ..graph.node import Node
 from ..graph.ops import Op
+from .cudnn_table import has_plan
 
 SHORT = 1 << 20  # elements of sums that NumPy adds up on the CPU
 LONG, FEW_ROWS = 1 << 16, 256  # elements along an axis, and rows, of sums that CUDA does in pieces
@@ -63,9 +64,12 @@ LIBRARY: list[Row] = [
     Row(ops.matmul, "cuda", is_half_product, "cuBLAS", "matmul_half"),
     Row(ops.matmul, "cuda", is_integer_product, "CuPy", "matmul"),
     Row(ops.matmul, "cuda", always, "cuBLAS", "matmul"),
-    Row(ops.convolution, "cuda", always, "cuBLAS", "convolution"),
-    Row(ops.convolution_input, "cuda", always, "cuBLAS", "convolution_input"),
-    Row(ops.convolution_weight, "cuda", always, "cuBLAS", "convolution_weight"),
+    Row(ops.convolution, "cuda", has_plan, "cuDNN", "convolution"),
+    Row(ops.convolution_input, "cuda", has_plan, "cuDNN", "convolution_input"),
+    Row(ops.convolution_weight, "cuda", has_plan, "cuDNN", "convolution_weight"),
+    Row(ops.convolution, "cuda", always, "cuBLAS", "convolution_products"),
+    Row(ops.convolution_input, "cuda", always, "cuBLAS", "convolution_input_products"),
+    Row(ops.convolution_weight, "cuda", always, "cuBLAS", "convolution_weight_products"),
     Row(ops.matmul, "cpu", is_half_product, "BLAS", "matmul_half"),
     Row(ops.matmul, "cpu", is_integer_product, "NumPy", "matmul"),
     Row(ops.matmul, "cpu", always, "BLAS", "matmul"),

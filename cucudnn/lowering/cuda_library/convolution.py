@@ -16,27 +16,44 @@ from . import cudnn
 from .indexing import bits
 
 COLUMNS = 1 << 30  # bytes of patches that are made at a time
+ALIGNMENT = 16  # bytes; cuDNN reads so many at a time
 
 
 def convolution(node: Node, out: Any, x: Any, weight: Any) -> None:
-    """Cross-correlation."""
+    """Cross-correlation, by cuDNN if it is installed."""
     if not _by_cudnn(node, x, weight, out):
-        _by_products(node).forward(out, x, weight)
+        convolution_products(node, out, x, weight)
 
 
 def convolution_input(node: Node, out: Any, y: Any, weight: Any) -> None:
-    """Gradient of the cross-correlation with respect to its input."""
+    """Gradient of the cross-correlation with respect to its input, by cuDNN if it is installed."""
     if not _by_cudnn(node, out, weight, y):
-        _by_products(node).input_gradient(out, y, weight)
+        convolution_input_products(node, out, y, weight)
 
 
 def convolution_weight(node: Node, out: Any, x: Any, y: Any) -> None:
-    """Gradient of the cross-correlation with respect to its weight."""
+    """Gradient of the cross-correlation with respect to its weight, by cuDNN if it is
+    installed."""
     if not _by_cudnn(node, x, out, y):
-        _by_products(node).weight_gradient(out, x, y)
+        convolution_weight_products(node, out, x, y)
 
 
-def _by_products(node: Node) -> Convolution:
+def convolution_products(node: Node, out: Any, x: Any, weight: Any) -> None:
+    """Cross-correlation, as matrix products with patches."""
+    _products(node).forward(out, x, weight)
+
+
+def convolution_input_products(node: Node, out: Any, y: Any, weight: Any) -> None:
+    """The gradient with respect to the input, as matrix products."""
+    _products(node).input_gradient(out, y, weight)
+
+
+def convolution_weight_products(node: Node, out: Any, x: Any, y: Any) -> None:
+    """The gradient with respect to the weight, as matrix products."""
+    _products(node).weight_gradient(out, x, y)
+
+
+def _products(node: Node) -> Convolution:
     return Convolution(cupy, COLUMNS, *node.attrs[:4])
 
 
@@ -48,10 +65,10 @@ def _by_cudnn(node: Node, x: Any, weight: Any, y: Any) -> bool:
     )  # fmt: skip
     if found is None:
         return False
-    plan, copies = found
+    plan, layouts = found
     operands = [
-        array if last is None else _laid(array, last)
-        for array, last in zip((x, weight, y), copies, strict=True)
+        array if fits and array.data.ptr % ALIGNMENT == 0 else _laid(array, last)
+        for array, (fits, last) in zip((x, weight, y), layouts, strict=True)
     ]
     plan(*(array.data.ptr for array in operands))
     return True
@@ -61,8 +78,8 @@ def _by_cudnn(node: Node, x: Any, weight: Any, y: Any) -> bool:
 def _prepared(
     op: str, attrs: Any, dtype: str, x: Shape, weight: Shape, y: Shape, x_strides: Strides,
     weight_strides: Strides, y_strides: Strides, index: int,
-) -> tuple[cudnn.Plan, tuple[bool | None, ...]] | None:  # fmt: skip
-    """cuDNN's plan, and the layouts that operands must first be copied to."""
+) -> tuple[cudnn.Plan, tuple[tuple[bool, bool], ...]] | None:  # fmt: skip
+    """cuDNN's plan, and of each operand whether it fits as it lies, and else its layout."""
     size = cudnn_graph.ITEMSIZES[dtype]
     fitting = [
         cudnn_graph.layouts(shape, strides, size)
@@ -81,8 +98,7 @@ def _prepared(
     plan = cudnn.plan(problem, index)
     if plan is None:
         return None
-    copies = tuple(None if f else here for f, here in zip(fitting, last, strict=True))
-    return plan, copies
+    return plan, tuple((bool(f), here) for f, here in zip(fitting, last, strict=True))
 
 
 def _preferred(fitting: list[tuple[bool, ...]], target: int) -> bool:
