@@ -17,6 +17,7 @@ from ..graph.dtypes import DType, Operand
 from ..graph.node import Node, layout_number
 from ..graph.ops import Kind, Op
 from ..graph.shapes import Shape, Strides
+from ..settings import current
 
 PyScalar = bool | int | float | complex
 Item = Node | PyScalar
@@ -446,7 +447,9 @@ def matmul(a: Node, b: Node) -> Node:
     shape = lead + a.shape[-2:-1] * (len(a.shape) > 1) + b.shape[-1:] * (len(b.shape) > 1)
     if a.shape[-1] == 0:
         return full(shape, 0, dtype, a.device)
-    return library(ops.matmul, (cast(a, dtype), cast(b, dtype)), shape, dtype)
+    loose = a.device != "cpu" and dtype in (dtypes.float32, dtypes.complex64)
+    attrs = ("tf32",) if loose and current().precision == "tf32" else ()
+    return library(ops.matmul, (cast(a, dtype), cast(b, dtype)), shape, dtype, attrs)
 
 
 def library(

@@ -469,6 +469,7 @@ empty = _add(Op("empty", 0, Kind.SOURCE, summary="Memory of any content."))
 view = _add(Op("view", 1, Kind.VIEW, summary="The operand's memory through another geometry."))
 # inputs: (old version, value); attrs: (offset, shape, strides) of what is written
 update = _add(Op("update", 2, Kind.UPDATE, summary="The operand with a region overwritten."))
+# attrs: () or, where TF32 is precise enough, ("tf32",)
 matmul = _add(Op("matmul", 2, Kind.LIBRARY, "numeric", reference=np.matmul, summary="Product."))
 # attrs of the three: (stride, padding, dilation, groups), with two paddings for each axis. The
 # gradients' inputs are (y's, weight) and (x, y's).

@@ -255,7 +255,9 @@ def _run_library(step: LibraryStep, order: list[Node], device: Device) -> None:
     operands = [native(order[i], device) for i in step.operands]
     buffer = device.allocate(node.nbytes)
     call = getattr(device.library(), step.row.call)
-    call(node, device.view(buffer, node), *operands)
+    if step.epilogue:
+        call = partial(call, epilogue=step.epilogue)
+    call(order[step.nodes[0]], device.view(buffer, node), *operands)
     store(node, buffer)
 
 

@@ -67,13 +67,25 @@ class KernelInfo:
 
 @dataclass(frozen=True, slots=True)
 class LibraryCall:
-    """A library call that would run."""
+    """A library call that would run.
+
+    Attributes
+    ----------
+    library, op : str
+    node : NodeInfo
+        What it stores.
+    epilogue : str
+        What it does with the op's result: "bias", "relu", "bias gelu", …
+    """
 
     library: str
     op: str
     node: NodeInfo
+    epilogue: str = ""
 
     def __str__(self) -> str:
+        if self.epilogue:
+            return f"library  {self.library:19} {self.op}, {self.epilogue}: {self.node}"
         return f"library  {self.library:19} {self.node}"
 
 
@@ -164,7 +176,10 @@ def explain(nodes: Iterable[Node]) -> Explanation:
 def _step(group: Group, device: Device) -> KernelInfo | LibraryCall:
     node = group.leader
     if node.op.kind is Kind.LIBRARY:
-        return LibraryCall(library.choose(node, device.kind).library, node.op.name, _info(node))
+        found, name = group.epilogue, library.choose(node, device.kind).library
+        if found is None:
+            return LibraryCall(name, node.op.name, _info(node))
+        return LibraryCall(name, node.op.name, _info(found.output), str(found))
     bound = kernels.build(group, device.kind)
     program = device.program(bound.kernel)
     return KernelInfo(

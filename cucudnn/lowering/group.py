@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from ..graph import ops, shapes
 from ..graph.node import Node
@@ -15,6 +16,30 @@ from ..graph.ops import Kind
 from ..graph.shapes import Place, Shape
 
 NOWHERE = Place(0, ())
+
+
+class Epilogue(NamedTuple):
+    """What is done with a call's result.
+
+    Attributes
+    ----------
+    name : str
+        "", "relu" or "gelu": it comes after the bias.
+    bias : Node or None
+        What is added to each row, a view that repeats a vector.
+    output : Node
+        The value that is stored, laid out as the call's node.
+    members : tuple of Node
+        What the call computes beside its node: the output and what leads to it.
+    """
+
+    name: str
+    bias: Node | None
+    output: Node
+    members: tuple[Node, ...]
+
+    def __str__(self) -> str:
+        return " ".join(["bias"] * (self.bias is not None) + [self.name] * bool(self.name))
 
 
 @dataclass(eq=False)
@@ -31,6 +56,7 @@ class Group:
     after: set[Group] = field(default_factory=set)  # groups that must run later
     written: Place | None = None  # of an UPDATE: the region, in bytes of the base's memory
     merged: Group | None = None
+    epilogue: Epilogue | None = None  # what a library call does beside its node
 
     @property
     def space(self) -> Shape:

@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from ..graph import dtypes, ops
 from ..graph.node import Node
 from ..graph.ops import Op
+from . import epilogue
 from .cudnn_table import has_plan
+from .group import Epilogue, Group
 
 SHORT = 1 << 20  # elements of sums that NumPy adds up on the CPU
 LONG, FEW_ROWS = 1 << 16, 256  # elements along an axis, and rows, of sums that CUDA does in pieces
@@ -58,12 +60,12 @@ class Row:
     fits: Callable[[Node], bool]
     library: str
     call: str
+    epilogue: Callable[[Node, Group], Epilogue | None] | None = None  # of the one reader
 
 
 LIBRARY: list[Row] = [
-    Row(ops.matmul, "cuda", is_half_product, "cuBLAS", "matmul_half"),
-    Row(ops.matmul, "cuda", is_integer_product, "CuPy", "matmul"),
-    Row(ops.matmul, "cuda", always, "cuBLAS", "matmul"),
+    Row(ops.matmul, "cuda", is_integer_product, "CuPy", "matmul_integer"),
+    Row(ops.matmul, "cuda", always, "cuBLAS", "matmul", epilogue.of_product),
     Row(ops.convolution, "cuda", has_plan, "cuDNN", "convolution"),
     Row(ops.convolution_input, "cuda", has_plan, "cuDNN", "convolution_input"),
     Row(ops.convolution_weight, "cuda", has_plan, "cuDNN", "convolution_weight"),
@@ -93,6 +95,8 @@ LIBRARY: list[Row] = [
     Row(ops.take, "cpu", always, "NumPy", "take"),
 ]
 
+ABSORBING = frozenset(row.op for row in LIBRARY if row.epilogue is not None)  # all on CUDA
+
 
 def choose(node: Node, kind: str) -> Row:
     """The row that a node gets on a kind of device.
@@ -106,3 +110,11 @@ def choose(node: Node, kind: str) -> Row:
         if row.op is node.op and row.device == kind and row.fits(node):
             return row
     raise NotImplementedError(f"{node.op.name} of {node.dtype} has no implementation on {kind}")
+
+
+def absorb(node: Node, reader: Group) -> Epilogue | None:
+    """What the call that computes a node does of the one map that reads it; None for nothing."""
+    if node.op not in ABSORBING:
+        return None
+    find = choose(node, node.device.partition(":")[0]).epilogue
+    return None if find is None else find(node, reader)

@@ -23,7 +23,7 @@ from ..graph import ops
 from ..graph.node import Node
 from ..graph.ops import Kind
 from ..graph.shapes import Place, Shape, size
-from . import predicates
+from . import library, predicates
 from .group import (
     NOWHERE,
     Group,
@@ -283,7 +283,29 @@ def partition(nodes: Sequence[Node], asked: set[Node], in_place: dict[Node, Node
                     home.after.add(live(group))
         else:
             settle(walk, node)
+    for group in walk.groups:
+        absorb_reader(walk, group)
     return schedule([g for g in walk.groups if g.merged is None])
+
+
+def absorb_reader(walk: Walk, group: Group) -> None:
+    """Let a library call do what the one map that reads its result does, if a row says it can."""
+    node = group.leader
+    if node.op.kind is not Kind.LIBRARY or node in walk.asked:
+        return
+    readers = {live(g) for g in walk.readers.get(node, ())}
+    reader = readers.pop() if len(readers) == 1 else group
+    if not reader.is_kernel or reader.reduced or reader.written is not None or reader.tables:
+        return
+    if len(reader.outputs) != 1 or len(reader.loads.get(node, ())) != 1:
+        return
+    if any(live(g) is not reader and reaches(g, reader) for g in group.after):
+        return
+    group.epilogue = library.absorb(node, reader)
+    if group.epilogue is not None:
+        group.outputs = reader.outputs
+        group.after |= reader.after
+        reader.merged = group
 
 
 def schedule(groups: list[Group]) -> list[Group]:

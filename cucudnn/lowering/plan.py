@@ -57,7 +57,8 @@ class LibraryStep(Step):
     """Call a library."""
 
     row: library.Row = None  # type: ignore[assignment]
-    operands: tuple[int, ...] = ()
+    operands: tuple[int, ...] = ()  # the bias of an epilogue comes last
+    epilogue: str = ""
 
     def used(self) -> Slots:
         return self.outputs + self.nodes + self.operands
@@ -89,14 +90,7 @@ def build(
         if node.op is ops.empty:
             steps.append(EmptyStep((slots[node],), (slots[node],)))
         elif node.op.kind is Kind.LIBRARY:
-            steps.append(
-                LibraryStep(
-                    (slots[node],),
-                    (slots[node],),
-                    row=library.choose(node, device.kind),
-                    operands=tuple(slots[n] for n in node.inputs or ()),
-                )
-            )
+            steps.append(_library_step(group, slots, device))
         else:
             steps.append(_kernel_step(group, slots, device, in_place))
     calls = [s.call for s in steps if isinstance(s, KernelStep)]
@@ -114,6 +108,24 @@ def _releases(steps: Sequence[Step], count: int) -> list[Slots]:
         if index >= 0:
             result[index].append(slot)
     return [tuple(r) for r in result]
+
+
+def _library_step(group: Group, slots: dict[Node, int], device: Device) -> LibraryStep:
+    """The call; the first of its nodes is the one that the row is about."""
+    node, epilogue = group.leader, group.epilogue
+    row = library.choose(node, device.kind)
+    operands = tuple(slots[n] for n in node.inputs or ())
+    if epilogue is None:
+        return LibraryStep((slots[node],), (slots[node],), row=row, operands=operands)
+    nodes = (node, *epilogue.members)
+    return LibraryStep(
+        outputs=(slots[epilogue.output],),
+        nodes=tuple(slots[n] for n in nodes),
+        inside=tuple(slots[n] for n in nodes if n is not epilogue.output and _is_worth(n)),
+        row=row,
+        operands=operands if epilogue.bias is None else (*operands, slots[epilogue.bias]),
+        epilogue=epilogue.name,
+    )
 
 
 def _kernel_step(

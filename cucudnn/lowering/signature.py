@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 
 from ..graph import ops
 from ..graph.node import Node
+from . import library
+from .epilogue import constant
 
 
 class Signature(NamedTuple):
@@ -28,6 +30,7 @@ def sign(nodes: Sequence[Node], asked: set[Node], in_place: dict[Node, Node]) ->
     order = list(nodes)
     parts: list[Any] = []
     starts: dict[Node, int] = {}
+    absorbing = nodes[0].device != "cpu" and any(n.op in library.ABSORBING for n in nodes)
     for node in nodes:
         if node.op is ops.view or node.op is ops.update:
             starts = _starts(nodes)
@@ -48,6 +51,8 @@ def sign(nodes: Sequence[Node], asked: set[Node], in_place: dict[Node, Node]) ->
     for node in order[len(nodes) :]:
         if node.op is ops.scalar:
             parts.append(node.layout)
+            if absorbing:
+                parts.append(constant(node.data))
         else:
             address = node.data.address + starts.get(node, 0) if starts else node.data.address
             parts += (node.layout, node.shared, address & 15)

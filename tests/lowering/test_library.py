@@ -18,9 +18,10 @@ def node(op: ops.Op, dtype: dtypes.DType) -> Node:
     ("op", "dtype", "kind", "expected"),
     [
         (ops.matmul, dtypes.float32, "cuda", ("cuBLAS", "matmul")),
-        (ops.matmul, dtypes.float16, "cuda", ("cuBLAS", "matmul_half")),
-        (ops.matmul, dtypes.bfloat16, "cuda", ("cuBLAS", "matmul_half")),
-        (ops.matmul, dtypes.int32, "cuda", ("CuPy", "matmul")),
+        (ops.matmul, dtypes.float16, "cuda", ("cuBLAS", "matmul")),
+        (ops.matmul, dtypes.bfloat16, "cuda", ("cuBLAS", "matmul")),
+        (ops.matmul, dtypes.int32, "cuda", ("CuPy", "matmul_integer")),
+        (ops.matmul, dtypes.bool_, "cuda", ("CuPy", "matmul_integer")),
         (ops.matmul, dtypes.complex64, "cuda", ("cuBLAS", "matmul")),
         (ops.matmul, dtypes.float64, "cpu", ("BLAS", "matmul")),
         (ops.matmul, dtypes.int64, "cpu", ("NumPy", "matmul")),

@@ -29,7 +29,7 @@ from .linear_algebra import (
     svd,
     svdvals,
 )
-from .products import matmul, matmul_half
+from .matmul import matmul, matmul_integer
 from .random import sample
 from .scan import scan
 from .sets import bincount, unique
@@ -56,7 +56,7 @@ __all__ = [
     "fold_at",
     "inv",
     "matmul",
-    "matmul_half",
+    "matmul_integer",
     "nonzero",
     "qr",
     "reduceat",

@@ -1,0 +1,123 @@
+"""Matrix products on CUDA: cuBLASLt for floating-point numbers, CuPy's own kernel for integers.
+
+Operands are read where they lie; `lowering.gemm` says how. Halves are multiplied by tensor cores,
+summed in float32 and rounded once.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import cupy
+
+from ...graph import dtypes
+from ...graph.node import Node
+from ..gemm import Operand, Task, as_matrices, matrix, tasks
+from . import cublaslt
+from .cublaslt import Form
+
+GELU_SLOPE, GELU_CUBE = 0.7978845608028654, 0.044715
+
+
+def matmul(node: Node, out: Any, a: Any, b: Any, bias: Any = None, *, epilogue: str = "") -> None:
+    """Matrix product of floating-point numbers.
+
+    Parameters
+    ----------
+    node : Node
+        The product. Its attrs say whether TF32 will do.
+    out, a, b : cupy.ndarray
+    bias : cupy.ndarray, optional
+        Of the result's shape, the same in each row. It is added to the product.
+    epilogue : {'', 'relu', 'gelu'}
+        What is done with that; 'gelu' is the form with the hyperbolic tangent.
+    """
+    if bias is not None:
+        bias = _vector(bias)
+    form = Form(node.dtype.name, "tf32" in node.attrs, epilogue, bias is not None)
+    a, b, calls = _readable(a, b, out)
+    if _multiply(form, calls, out, a, b, bias):
+        return
+    a, b = (cupy.array(x, order="C") for x in (a, b))  # they may lie at odd addresses
+    _, _, calls = _readable(a, b, out)
+    if _multiply(form, calls, out, a, b, bias):
+        return
+    plain = form._replace(epilogue="", bias=False)
+    if plain == form or not _multiply(plain, calls, out, a, b, None):
+        raise NotImplementedError(
+            f"cuBLAS has no product of {a.shape} and {b.shape}, {node.dtype.name}"
+        )
+    _finish(out, bias, epilogue)
+
+
+def matmul_integer(node: Node, out: Any, a: Any, b: Any) -> None:
+    """Matrix product of integers or booleans."""
+    if node.dtype.kind == "b":
+        out[...] = cupy.matmul(a.astype(cupy.uint8), b.astype(cupy.uint8)) != 0
+        return
+    cupy.matmul(a, b, out=out)
+
+
+def _vector(bias: Any) -> Any:
+    """A row of what is the same in each row, as cuBLAS reads it."""
+    row = bias[(0,) * (bias.ndim - 1)] if bias.ndim else bias
+    return row if row.flags.c_contiguous and row.data.ptr % 16 == 0 else row.copy()
+
+
+def _readable(a: Any, b: Any, out: Any) -> tuple[Any, Any, list[Task]]:
+    """The operands, copied where cuBLAS cannot read them, and the calls."""
+    a, b = (x if _is_even(x) else x.copy() for x in (a, b))
+    calls = tasks(*as_matrices(_operand(a), _operand(b), _operand(out)))
+    if calls is None:
+        a, b = (x if _is_matrix(x) else cupy.array(x, order="C") for x in (a, b))
+        calls = tasks(*as_matrices(_operand(a), _operand(b), _operand(out)))
+    if calls is None:  # stacks in stacks: repeat what is broadcast, so that they are one
+        lead = cupy.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+        a, b = (
+            x if x.ndim < 2 else cupy.array(cupy.broadcast_to(x, lead + x.shape[-2:]), order="C")
+            for x in (a, b)
+        )
+        calls = tasks(*as_matrices(_operand(a), _operand(b), _operand(out)))
+    assert calls is not None
+    return a, b, calls
+
+
+def _is_even(x: Any) -> bool:
+    """Whether the elements lie at multiples of their size."""
+    size = x.dtype.itemsize
+    return x.data.ptr % size == 0 and not any(s % size for s in x.strides)
+
+
+def _is_matrix(x: Any) -> bool:
+    size = x.dtype.itemsize
+    if x.ndim == 1:
+        return matrix(1, len(x), 0, x.strides[0] // size) is not None
+    return matrix(*x.shape[-2:], *(s // size for s in x.strides[-2:])) is not None
+
+
+def _operand(x: Any) -> Operand:
+    size = x.dtype.itemsize
+    return Operand(x.shape, tuple(s // size for s in x.strides))
+
+
+def _multiply(form: Form, calls: list[Task], out: Any, a: Any, b: Any, bias: Any) -> bool:
+    """Make the calls; False if the library refuses them, which it does from the first on."""
+    arrays, size, index = (a, b, out), out.dtype.itemsize, out.device.id
+    for problem, starts in calls:
+        left, right, result = (x.data.ptr + size * i for x, i in zip(arrays, starts, strict=True))
+        added = 0 if bias is None else bias.data.ptr
+        if not cublaslt.multiply(index, problem, form, left, right, result, added):
+            return False
+    return True
+
+
+def _finish(out: Any, bias: Any, epilogue: str) -> None:
+    """Do in place what cuBLAS does not do for a product of this kind."""
+    x = out.astype(dtypes.computed(out.dtype), copy=False)
+    if bias is not None:
+        x = x + bias.astype(x.dtype, copy=False)
+    if epilogue == "relu":
+        x = cupy.maximum(x, 0)
+    elif epilogue == "gelu":
+        x = 0.5 * x * (1 + cupy.tanh(GELU_SLOPE * (x + GELU_CUBE * (x * x * x))))
+    out[...] = x.astype(out.dtype, copy=False)
