@@ -13,6 +13,7 @@ from ..graph import dtypes, ops
 from ..graph.node import Node
 from ..graph.ops import Op
 from . import epilogue
+from .convolution_epilogue import of_convolution
 from .cudnn_table import has_plan
 from .group import Epilogue, Group
 
@@ -66,7 +67,7 @@ class Row:
 LIBRARY: list[Row] = [
     Row(ops.matmul, "cuda", is_integer_product, "CuPy", "matmul_integer"),
     Row(ops.matmul, "cuda", always, "cuBLAS", "matmul", epilogue.of_product),
-    Row(ops.convolution, "cuda", has_plan, "cuDNN", "convolution"),
+    Row(ops.convolution, "cuda", has_plan, "cuDNN", "convolution", of_convolution),
     Row(ops.convolution_input, "cuda", has_plan, "cuDNN", "convolution_input"),
     Row(ops.convolution_weight, "cuda", has_plan, "cuDNN", "convolution_weight"),
     Row(ops.convolution, "cuda", always, "cuBLAS", "convolution_products"),

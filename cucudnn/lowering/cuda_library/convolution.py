@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import cupy
 
+from ...graph import dtypes
 from ...graph.node import Node
 from ...graph.shapes import Shape, Strides
 from .. import cudnn_graph
@@ -19,10 +21,30 @@ COLUMNS = 1 << 30  # bytes of patches that are made at a time
 ALIGNMENT = 16  # bytes; cuDNN reads so many at a time
 
 
-def convolution(node: Node, out: Any, x: Any, weight: Any) -> None:
-    """Cross-correlation, by cuDNN if it is installed."""
-    if not _by_cudnn(node, x, weight, out):
-        convolution_products(node, out, x, weight)
+def convolution(
+    node: Node, out: Any, x: Any, weight: Any, bias: Any = None, *, epilogue: str = ""
+) -> None:
+    """Cross-correlation, by cuDNN if it is installed.
+
+    Parameters
+    ----------
+    node : Node
+        The convolution. Its attrs say whether TF32 will do.
+    out, x, weight : cupy.ndarray
+    bias : cupy.ndarray, optional
+        Of the result's shape, the same at each place of a channel. It is added.
+    epilogue : str
+        Name of the activation that comes then; empty for none.
+    """
+    if bias is None:
+        if not _by_cudnn(node, x, weight, out):
+            convolution_products(node, out, x, weight)
+        return
+    column = _column(bias)
+    steps = ("bias", epilogue) if epilogue else ("bias",)
+    if not _by_cudnn(node, x, weight, out, steps, column):
+        convolution(node, out, x, weight)
+        _finish(out, column, epilogue)
 
 
 def convolution_input(node: Node, out: Any, y: Any, weight: Any) -> None:
@@ -57,11 +79,32 @@ def _products(node: Node) -> Convolution:
     return Convolution(cupy, COLUMNS, *node.attrs[:4])
 
 
-def _by_cudnn(node: Node, x: Any, weight: Any, y: Any) -> bool:
+def _column(bias: Any) -> Any:
+    """The bias of each channel, as cuDNN reads it."""
+    line = bias[(0, slice(None), *(0,) * (bias.ndim - 2))]
+    fits = line.flags.c_contiguous and line.data.ptr % ALIGNMENT == 0
+    return line if fits else bits(line).copy()
+
+
+def _finish(out: Any, column: Any, epilogue: str) -> None:
+    """Do in place what follows, where cuDNN did not."""
+    x = out.astype(dtypes.computed(out.dtype), copy=False)
+    x = x + column.view(out.dtype).astype(x.dtype).reshape(-1, *(1,) * (out.ndim - 2))
+    if epilogue:
+        x = _ACTIVATIONS[epilogue](x)
+    out[...] = x.astype(out.dtype, copy=False)
+
+
+_ACTIVATIONS: dict[str, Callable[[Any], Any]] = {"relu": lambda x: cupy.maximum(x, 0)}
+
+
+def _by_cudnn(
+    node: Node, x: Any, weight: Any, y: Any, steps: tuple[str, ...] = (), bias: Any = None
+) -> bool:
     """Let cuDNN compute the node's operand of the three; False if it has no plan."""
     found = _prepared(
         node.op.name, node.attrs, node.dtype.name, x.shape, weight.shape, y.shape,
-        x.strides, weight.strides, y.strides, x.device.id,
+        x.strides, weight.strides, y.strides, x.device.id, steps,
     )  # fmt: skip
     if found is None:
         return False
@@ -70,6 +113,8 @@ def _by_cudnn(node: Node, x: Any, weight: Any, y: Any) -> bool:
         array if fits and array.data.ptr % ALIGNMENT == 0 else _laid(array, last)
         for array, (fits, last) in zip((x, weight, y), layouts, strict=True)
     ]
+    if bias is not None:
+        operands.append(bias)
     plan(*(array.data.ptr for array in operands))
     return True
 
@@ -78,6 +123,7 @@ def _by_cudnn(node: Node, x: Any, weight: Any, y: Any) -> bool:
 def _prepared(
     op: str, attrs: Any, dtype: str, x: Shape, weight: Shape, y: Shape, x_strides: Strides,
     weight_strides: Strides, y_strides: Strides, index: int,
+    steps: tuple[str, ...],
 ) -> tuple[cudnn.Plan, tuple[tuple[bool, bool], ...]] | None:  # fmt: skip
     """cuDNN's plan, and of each operand whether it fits as it lies, and else its layout."""
     size = cudnn_graph.ITEMSIZES[dtype]
@@ -93,7 +139,7 @@ def _prepared(
     stride, padding, dilation, _, *precision = attrs
     problem = Problem(
         op, dtype, x, weight, y, (last[0], last[1], last[2]), stride, padding, dilation,
-        tf32="tf32" in precision,
+        "tf32" in precision, steps,
     )  # fmt: skip
     plan = cudnn.plan(problem, index)
     if plan is None:
