@@ -8,6 +8,8 @@ from . import cudnn_table
 from .epilogue import ROOT_HALF, Pattern, X, match
 from .group import NOWHERE, Epilogue, Group, through_view
 
+WORTHWHILE = 1 << 20  # bytes of a result from which on cuDNN compiles a kernel for it
+
 _SMALL: Pattern = (ops.exp, (ops.negative, (ops.abs_, X)))
 _SIGMOID: Pattern = (
     ops.divide,
@@ -41,7 +43,8 @@ def of_convolution(node: Node, reader: Group) -> Epilogue | None:
     if bias is None or through_view(bias, NOWHERE)[0] not in reader.loads:
         return None
     steps = ("bias", name) if name else ("bias",)
-    if cudnn_table.plan_of(node, steps) != "precompiled":
+    plan = cudnn_table.plan_of(node, steps)
+    if plan not in ("precompiled", "runtime") or (plan == "runtime" and node.nbytes < WORTHWHILE):
         return None
     return Epilogue(name, bias, output, tuple(reader.members))
 

@@ -5,6 +5,7 @@ Nothing here needs a GPU: with the description of one in place of a handle, cuDN
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -94,6 +95,30 @@ def layouts(shape: Shape, strides: Strides, itemsize: int) -> tuple[bool, ...]:
             for n, s, step in zip(shape, strides, steps_of(shape, last), strict=True)
         )
     )
+
+
+@functools.lru_cache(maxsize=4096)
+def problem_of(
+    op: str, attrs: tuple[Any, ...], dtype: str, sizes: tuple[Shape, Shape, Shape],
+    strides: tuple[Strides, Strides, Strides], steps: tuple[str, ...] = (),
+) -> tuple[Problem, tuple[bool, bool, bool]] | None:  # fmt: skip
+    """The problem of x, weight and y of such shapes and strides, in bytes, and of each whether it
+    can be read as it lies, else it must be copied to the problem's layout. None if the result
+    cannot be written as it lies."""
+    size = ITEMSIZES[dtype]
+    fitting = [layouts(s, t, size) for s, t in zip(sizes, strides, strict=True)]
+    target = COMPUTES[op] - 1
+    if not fitting[target]:
+        return None
+    # that of the result, or else of what fits only one
+    certain = [f[0] for f in (fitting[target], *fitting) if len(f) == 1]
+    preferred = bool(certain) and certain[0]
+    x, weight, y = (preferred if preferred in f or not f else f[0] for f in fitting)
+    stride, padding, dilation, _, *precision = attrs
+    problem = Problem(
+        op, dtype, *sizes, (x, weight, y), stride, padding, dilation, "tf32" in precision, steps
+    )
+    return problem, (bool(fitting[0]), bool(fitting[1]), bool(fitting[2]))
 
 
 def graph_of(problem: Problem, **where: Any) -> Any:

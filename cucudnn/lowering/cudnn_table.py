@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ..graph.node import Node
-from .cudnn_graph import ACTIVATIONS, COMPUTES, DTYPES, LARGEST
+from .cudnn_graph import ACTIVATIONS, COMPUTES, DTYPES, LARGEST, Problem
 
 Kind = tuple[str, str, int, str, str]  # op, precision, axes, groups, where channels are
 
@@ -66,6 +66,16 @@ def plan_of(node: Node, steps: tuple[str, ...] = ()) -> str:
         return "none"
     row = rows().get(" ".join(map(str, kind_of(node))), {})
     return row.get(" ".join(steps), "none")
+
+
+def quality_of(problem: Problem) -> str:
+    """The same for a problem."""
+    p = problem
+    groups = p.x[1] // p.weight[1]
+    grouped = "one" if groups == 1 else "depthwise" if p.weight[1] == 1 else "grouped"
+    order = "last" if p.last[0 if p.op == "convolution_input" else 2] else "first"
+    kind = (p.op, "tf32" if p.tf32 else p.dtype, max(2, len(p.stride)), grouped, order)
+    return rows().get(" ".join(map(str, kind)), {}).get(" ".join(p.steps), "none")
 
 
 def has_plan(node: Node) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 
@@ -88,3 +90,32 @@ def test_one_call(device):
     with counted("launches") as launches, counted("calls") as calls:
         xp.flush(y)
         assert (launches(), calls()) == ((1, 1) if device == "cpu" else (0, 1))
+
+
+@pytest.mark.parametrize("activation", ["silu", "gelu"])
+def test_a_plan_that_takes_long_is_made_beside_what_runs(device, activation):
+    """Until it is there a call and a kernel do the same."""
+    if device == "cpu":
+        pytest.skip("of cuDNN")
+    from cucudnn.lowering.cuda_library import cudnn
+
+    if cudnn.missing():
+        pytest.skip("cuDNN is not installed")
+    x, w, b = (normal(*s, dtype="float16") for s in [(8, 64, 32, 36), (64, 64, 3, 3), (64,)])
+    w /= 24
+    mine = [xp.asarray(v) for v in (x, w, b)]
+    exact = F.conv2d(tensor(x), tensor(w), tensor(b), padding=1)
+    expected = getattr(F, activation)(exact)
+
+    def is_made():
+        return any(p.steps == ("bias", activation) and plan for (p, _), plan in plans.items())
+
+    plans = cudnn._plans
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        got = getattr(xp.nn, activation)(xp.nn.conv2d(*mine, padding=1))
+        close(got, expected, "float16", 4)
+        if is_made():
+            break
+        time.sleep(0.05)
+    assert is_made()

@@ -91,6 +91,46 @@ def test_epilogues() -> None:
     assert plan(convolution(ops.convolution_input), ("bias",)) == "none"
 
 
+@pytest.mark.parametrize("last", [False, True])
+@pytest.mark.parametrize("groups", [1, 4, 64])
+@pytest.mark.parametrize("name", ["convolution", "convolution_input", "convolution_weight"])
+def test_nodes_and_problems_are_of_one_kind(name: str, groups: int, last: bool) -> None:
+    for dtype, precision in (("float16", ()), ("float32", ()), ("float32", ("tf32",))):
+        node = convolution(getattr(ops, name), dtype, 2, groups, last, precision)
+        first, second = node.inputs or (node, node)
+        x, weight, y = {
+            "convolution": (first, second, node),
+            "convolution_input": (node, second, first),
+            "convolution_weight": (first, node, second),
+        }[name]
+        found = cudnn_graph.problem_of(
+            name, node.attrs, dtype, (x.shape, weight.shape, y.shape),
+            (x.strides, weight.strides, y.strides), (),
+        )  # fmt: skip
+        assert found is not None
+        assert found[0].last[::2] == (last, last)
+        assert found[1] == (True, True, True)
+        assert cudnn_table.quality_of(found[0]) == cudnn_table.plan_of(node)
+
+
+def test_what_is_copied_before() -> None:
+    """What is dense in neither layout, to the result's; a result that is so has no problem."""
+    sizes = ((2, 3, 8, 8), (4, 3, 3, 3), (2, 4, 6, 6))
+    attrs = ((1, 1), ((0, 0), (0, 0)), (1, 1), 1)
+    x, weight, y = (tuple(4 * s for s in cudnn_graph.steps_of(s, False)) for s in sizes)
+    last = tuple(4 * s for s in cudnn_graph.steps_of(sizes[2], True))
+    odd = tuple(2 * s for s in x)
+    for strides, layouts, fits in [
+        ((x, weight, y), (False, False, False), (True, True, True)),
+        ((odd, weight, y), (False, False, False), (False, True, True)),
+        ((odd, weight, last), (True, False, True), (False, True, True)),
+    ]:
+        found = cudnn_graph.problem_of("convolution", attrs, "float32", sizes, strides)
+        assert found is not None
+        assert (found[0].last, found[1]) == (layouts, fits)
+    assert cudnn_graph.problem_of("convolution", attrs, "float32", sizes, (x, weight, odd)) is None
+
+
 def test_layouts() -> None:
     shape = (2, 3, 4, 5)
     assert cudnn_graph.steps_of(shape, False) == [60, 20, 5, 1]

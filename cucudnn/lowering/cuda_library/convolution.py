@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 from typing import Any
 
 import cupy
 
-from ...graph import dtypes
 from ...graph.node import Node
-from ...graph.shapes import Shape, Strides
 from .. import cudnn_graph
 from ..convolution import Convolution
-from ..cudnn_graph import Problem
 from . import cudnn
 from .indexing import bits
 
@@ -40,11 +36,10 @@ def convolution(
         if not _by_cudnn(node, x, weight, out):
             convolution_products(node, out, x, weight)
         return
-    column = _column(bias)
     steps = ("bias", epilogue) if epilogue else ("bias",)
-    if not _by_cudnn(node, x, weight, out, steps, column):
+    if not _by_cudnn(node, x, weight, out, steps, _column(bias)):
         convolution(node, out, x, weight)
-        _finish(out, column, epilogue)
+        _finish(node, out, bias, epilogue)
 
 
 def convolution_input(node: Node, out: Any, y: Any, weight: Any) -> None:
@@ -86,32 +81,23 @@ def _column(bias: Any) -> Any:
     return line if fits else bits(line).copy()
 
 
-def _finish(out: Any, column: Any, epilogue: str) -> None:
-    """Do in place what follows, where cuDNN did not."""
-    x = out.astype(dtypes.computed(out.dtype), copy=False)
-    x = x + column.view(out.dtype).astype(x.dtype).reshape(-1, *(1,) * (out.ndim - 2))
-    if epilogue:
-        x = _ACTIVATIONS[epilogue](x)
-    out[...] = x.astype(out.dtype, copy=False)
-
-
-_ACTIVATIONS: dict[str, Callable[[Any], Any]] = {"relu": lambda x: cupy.maximum(x, 0)}
-
-
 def _by_cudnn(
     node: Node, x: Any, weight: Any, y: Any, steps: tuple[str, ...] = (), bias: Any = None
 ) -> bool:
     """Let cuDNN compute the node's operand of the three; False if it has no plan."""
-    found = _prepared(
-        node.op.name, node.attrs, node.dtype.name, x.shape, weight.shape, y.shape,
-        x.strides, weight.strides, y.strides, x.device.id, steps,
+    found = cudnn_graph.problem_of(
+        node.op.name, node.attrs, node.dtype.name, (x.shape, weight.shape, y.shape),
+        (x.strides, weight.strides, y.strides), steps,
     )  # fmt: skip
     if found is None:
         return False
-    plan, layouts = found
+    problem, fits = found
+    plan = cudnn.plan(problem, x.device.id)
+    if plan is None:
+        return False
     operands = [
-        array if fits and array.data.ptr % ALIGNMENT == 0 else _laid(array, last)
-        for array, (fits, last) in zip((x, weight, y), layouts, strict=True)
+        array if good and array.data.ptr % ALIGNMENT == 0 else _laid(array, last)
+        for array, good, last in zip((x, weight, y), fits, problem.last, strict=True)
     ]
     if bias is not None:
         operands.append(bias)
@@ -119,43 +105,51 @@ def _by_cudnn(
     return True
 
 
-@functools.lru_cache(maxsize=4096)
-def _prepared(
-    op: str, attrs: Any, dtype: str, x: Shape, weight: Shape, y: Shape, x_strides: Strides,
-    weight_strides: Strides, y_strides: Strides, index: int,
-    steps: tuple[str, ...],
-) -> tuple[cudnn.Plan, tuple[tuple[bool, bool], ...]] | None:  # fmt: skip
-    """cuDNN's plan, and of each operand whether it fits as it lies, and else its layout."""
-    size = cudnn_graph.ITEMSIZES[dtype]
-    fitting = [
-        cudnn_graph.layouts(shape, strides, size)
-        for shape, strides in ((x, x_strides), (weight, weight_strides), (y, y_strides))
-    ]
-    target = cudnn_graph.COMPUTES[op] - 1
-    if not fitting[target]:
-        return None
-    preferred = _preferred(fitting, target)
-    last = tuple(preferred if preferred in f or not f else f[0] for f in fitting)
-    stride, padding, dilation, _, *precision = attrs
-    problem = Problem(
-        op, dtype, x, weight, y, (last[0], last[1], last[2]), stride, padding, dilation,
-        "tf32" in precision, steps,
-    )  # fmt: skip
-    plan = cudnn.plan(problem, index)
-    if plan is None:
-        return None
-    return plan, tuple((bool(f), here) for f, here in zip(fitting, last, strict=True))
-
-
-def _preferred(fitting: list[tuple[bool, ...]], target: int) -> bool:
-    """Whether channels are innermost: in the result, or else where only one layout fits."""
-    certain = [f[0] for f in (fitting[target], *fitting) if len(f) == 1]
-    return certain[0] if certain else False
-
-
 def _laid(x: Any, last: bool) -> Any:
     """A dense copy in one of the two layouts."""
     x = bits(x)
-    if not last:
-        return cupy.ascontiguousarray(x)
-    return cupy.ascontiguousarray(cupy.moveaxis(x, 1, -1))
+    return (cupy.moveaxis(x, 1, -1) if last else x).copy(order="C")
+
+
+# --- what follows, where cuDNN does not do it -----------------------------------------------------
+
+# In the C of kernels, of a value v.
+_ACTIVATIONS = {
+    "": "v",
+    "relu": "v > 0 || v != v ? v : 0",
+    "silu": "v / (1 + exp(-v))",
+    "sigmoid": "1 / (1 + exp(-v))",
+    "tanh": "tanh(v)",
+    "gelu": "v / 2 * (1 + erf(v * (W)0.70710678118654752440))",
+}
+# How CuPy holds the elements, what is computed with, and how one becomes the other.
+_TYPES = {
+    "float16": ("float16", "float", "(float){}", "(float16)({})"),
+    "bfloat16": ("uint16", "float", "__uint_as_float((unsigned){} << 16)", "xp_bfloat16({})"),
+    "float32": ("float32", "float", "{}", "{}"),
+    "float64": ("float64", "double", "{}", "{}"),
+}
+_ROUND = """
+__device__ unsigned short xp_bfloat16(float v) {
+    unsigned u = __float_as_uint(v);
+    return v != v ? 0x7fc0 : (u + 0x7fff + ((u >> 16) & 1)) >> 16;
+}
+"""
+
+
+@functools.cache
+def _finisher(dtype: str, epilogue: str) -> Any:
+    """A kernel that adds a bias and applies an activation, rounding once."""
+    held, wide, load, store = _TYPES[dtype]
+    text = (
+        f"typedef {wide} W; const W v = {load.format('x')} + {load.format('b')};"
+        f"y = {store.format(_ACTIVATIONS[epilogue])};"
+    )
+    names = f"{held} x, {held} b", f"{held} y"
+    return cupy.ElementwiseKernel(*names, text, f"xp_finish_{epilogue}", preamble=_ROUND)
+
+
+def _finish(node: Node, out: Any, bias: Any, epilogue: str) -> None:
+    """Do in place what follows a convolution."""
+    out = bits(out)
+    _finisher(node.dtype.name, epilogue)(out, bits(bias), out)

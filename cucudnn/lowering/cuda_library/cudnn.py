@@ -15,10 +15,12 @@ from typing import Any
 import cupy
 
 from ...errors import CompileError
-from ...graph import shapes
 from .. import compile as cache
-from .. import cudnn_graph
-from ..cudnn_graph import LARGEST, Problem
+from .. import cudnn_graph, cudnn_table
+from ..cudnn_graph import Problem
+from .workshop import Workshop
+
+LIMIT = 4096  # plans that are kept
 
 
 @functools.cache
@@ -67,7 +69,7 @@ class Planner:
         properties = cupy.cuda.runtime.getDeviceProperties(index)
         name, processors = properties["name"].decode(), properties["multiProcessorCount"]
         self.version = 10 * properties["major"] + properties["minor"]
-        self.problem, self.index = problem, index
+        self.problem, self.index, self.text = problem, index, repr(problem)
         self.identity = (
             f"cudnn {cudnn.backend_version()} frontend {cudnn.__version__} {name} {processors}"
         )
@@ -112,16 +114,37 @@ class Plan:
         self.run(self.address, len(pointers), workspace, self.handle.backend_handle, -1)
 
 
-@functools.lru_cache(maxsize=4096)
+def _made(planner: Planner) -> Plan:
+    (path,) = cache.artefact([planner.text], planner)
+    return Plan(path.read_bytes(), _handle(planner.index), len(planner.problem.operands))
+
+
+_workshop = Workshop()
+_plans: dict[tuple[Problem, int], Plan | None] = {}
+
+
 def plan(problem: Problem, index: int) -> Plan | None:
-    """The plan of a problem on the current device, of that index; None if cuDNN has none."""
+    """The plan of a problem on the current device, of that index; None if cuDNN has none.
+
+    One with steps that takes long to make is made beside what runs, and until then there is none.
+    """
+    try:
+        return _plans[problem, index]
+    except KeyError:
+        pass
     if missing():
         _warn_once()
         return None
-    if max(map(shapes.size, (problem.x, problem.weight, problem.y))) >= LARGEST:
+    planner = Planner(problem, index)
+    takes_long = problem.steps and cudnn_table.quality_of(problem) == "runtime"
+    has = _workshop.ask(planner) if takes_long else True
+    if has is None:
         return None
     try:
-        (path,) = cache.artefact([repr(problem)], Planner(problem, index))
+        found = _made(planner) if has else None
     except CompileError:
-        return None
-    return Plan(path.read_bytes(), _handle(index), len(problem.operands))
+        found = None
+    if len(_plans) >= LIMIT:
+        _plans.clear()
+    _plans[problem, index] = found
+    return found
