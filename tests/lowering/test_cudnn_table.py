@@ -88,6 +88,7 @@ def test_epilogues() -> None:
     assert plan(convolution(dtype="float16", last=True), ("bias", "silu")) == "runtime"
     assert plan(convolution(), ("bias", "silu")) == "none"  # in C order, in true float32
     assert plan(convolution(dtype="float64", last=True), ("bias", "silu")) == "none"
+    assert plan(convolution(), ("bias", "tanh")) == "slow"  # by the engine that can do everything
     assert plan(convolution(ops.convolution_input), ("bias",)) == "none"
 
 
