@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from ..graph import dtypes, ops
 from ..graph.node import Node
-from . import cudnn_table
+from . import cudnn_graph, cudnn_table
+from .cudnn_graph import Problem
 from .epilogue import ROOT_HALF, Pattern, X, match
 from .group import NOWHERE, Epilogue, Group, through_view
 
 WORTHWHILE = 1 << 20  # bytes of a result from which on cuDNN compiles a kernel for it
+
+refused: set[Problem] = set()  # those whose kernel was slower than a convolution and a kernel
 
 _SMALL: Pattern = (ops.exp, (ops.negative, (ops.abs_, X)))
 _SIGMOID: Pattern = (
@@ -17,13 +20,13 @@ _SIGMOID: Pattern = (
     (ops.add, 1.0, _SMALL),
 )
 _GROWN: Pattern = (ops.add, 1.0, (ops.exp, (ops.negative, X)))
-# As `nn` writes them, and as people do.
+# As `nn` writes them, and as people do. relu is left to a kernel: cuDNN's loses some NaN.
 ACTIVATIONS: tuple[tuple[str, Pattern], ...] = (
-    ("relu", (ops.maximum, X, 0.0)),
     ("silu", (ops.divide, X, _GROWN)),
     ("silu", (ops.multiply, X, _SIGMOID)),
     ("sigmoid", _SIGMOID),
     ("sigmoid", (ops.divide, 1.0, _GROWN)),
+    ("sigmoid", (ops.reciprocal, _GROWN)),
     ("tanh", (ops.tanh, X)),
     (
         "gelu",
@@ -43,8 +46,7 @@ def of_convolution(node: Node, reader: Group) -> Epilogue | None:
     if bias is None or through_view(bias, NOWHERE)[0] not in reader.loads:
         return None
     steps = ("bias", name) if name else ("bias",)
-    plan = cudnn_table.plan_of(node, steps)
-    if plan not in ("precompiled", "runtime") or (plan == "runtime" and node.nbytes < WORTHWHILE):
+    if not _is_good(node, steps):
         return None
     return Epilogue(name, bias, output, tuple(reader.members))
 
@@ -74,3 +76,18 @@ def _bias(node: Node, total: Node) -> Node | None:
         return None
     same = (a for a in range(len(node.shape)) if a != 1)
     return None if any(bias.shape[a] > 1 and bias.strides[a] for a in same) else bias
+
+
+def _is_good(node: Node, steps: tuple[str, ...]) -> bool:
+    """Whether cuDNN's plan for a convolution and what follows is right and worth having."""
+    quality = cudnn_table.plan_of(node, steps)
+    if quality == "precompiled":
+        return steps == ("bias",) and node.dtype != dtypes.float16  # it loses some infinities
+    if quality != "runtime" or node.nbytes < WORTHWHILE:
+        return False
+    images, weight = node.inputs or (node, node)
+    found = cudnn_graph.problem_of(
+        node.op.name, node.attrs, node.dtype.name, (images.shape, weight.shape, node.shape),
+        (images.strides, weight.strides, node.strides), steps,
+    )  # fmt: skip
+    return found is not None and found[0] not in refused

@@ -169,8 +169,8 @@ def _followed(graph: Any, result: Any, problem: Problem) -> Any:
     return result
 
 
-def planned(problem: Problem, **where: Any) -> Any:
-    """cuDNN's graph with the plan that its heuristics put first.
+def planned(problem: Problem, which: int | None = None, /, **where: Any) -> Any:
+    """cuDNN's graph with the plan that its heuristics put first, or with that of a number.
 
     Raises
     ------
@@ -188,6 +188,8 @@ def planned(problem: Problem, **where: Any) -> Any:
     if problem.dtype == "float32" and not problem.tf32:
         unwanted.append(notes.TENSOR_CORE)
     graph.deselect_numeric_notes(unwanted)
+    if which is not None:
+        graph.select_plan(which)
     graph.check_support()
     graph.build_plans()
     return graph

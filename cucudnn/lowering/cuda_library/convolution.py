@@ -8,10 +8,12 @@ from typing import Any
 import cupy
 
 from ...graph.node import Node
-from .. import cudnn_graph
+from .. import convolution_epilogue, cudnn_graph, evaluate
 from ..convolution import Convolution
+from ..cudnn_graph import Problem
 from . import cudnn
 from .indexing import bits
+from .planner import seconds_of
 
 COLUMNS = 1 << 30  # bytes of patches that are made at a time
 ALIGNMENT = 16  # bytes; cuDNN reads so many at a time
@@ -33,25 +35,36 @@ def convolution(
         Name of the activation that comes then; empty for none.
     """
     if bias is None:
-        if not _by_cudnn(node, x, weight, out):
+        if _by_cudnn(node, x, weight, out) is None:
             convolution_products(node, out, x, weight)
         return
-    steps = ("bias", epilogue) if epilogue else ("bias",)
-    if not _by_cudnn(node, x, weight, out, steps, _column(bias)):
+
+    def apart() -> None:
         convolution(node, out, x, weight)
         _finish(node, out, bias, epilogue)
+
+    steps = ("bias", epilogue) if epilogue else ("bias",)
+    problem = _by_cudnn(node, x, weight, out, steps, _column(bias))
+    if problem is None:
+        apart()
+    elif cudnn.is_new(problem):
+        together = functools.partial(_by_cudnn, node, x, weight, out, steps, _column(bias))
+        if seconds_of(together) > seconds_of(apart):
+            cudnn.forget(problem, x.device.id)
+            convolution_epilogue.refused.add(problem)
+            evaluate.forget_plans(node.device)
 
 
 def convolution_input(node: Node, out: Any, y: Any, weight: Any) -> None:
     """Gradient of the cross-correlation with respect to its input, by cuDNN if it is installed."""
-    if not _by_cudnn(node, out, weight, y):
+    if _by_cudnn(node, out, weight, y) is None:
         convolution_input_products(node, out, y, weight)
 
 
 def convolution_weight(node: Node, out: Any, x: Any, y: Any) -> None:
     """Gradient of the cross-correlation with respect to its weight, by cuDNN if it is
     installed."""
-    if not _by_cudnn(node, x, out, y):
+    if _by_cudnn(node, x, out, y) is None:
         convolution_weight_products(node, out, x, y)
 
 
@@ -83,18 +96,19 @@ def _column(bias: Any) -> Any:
 
 def _by_cudnn(
     node: Node, x: Any, weight: Any, y: Any, steps: tuple[str, ...] = (), bias: Any = None
-) -> bool:
-    """Let cuDNN compute the node's operand of the three; False if it has no plan."""
+) -> Problem | None:
+    """Let cuDNN compute the node's operand of the three. Returns the problem, or None if there is
+    no plan for it."""
     found = cudnn_graph.problem_of(
         node.op.name, node.attrs, node.dtype.name, (x.shape, weight.shape, y.shape),
         (x.strides, weight.strides, y.strides), steps,
     )  # fmt: skip
     if found is None:
-        return False
+        return None
     problem, fits = found
     plan = cudnn.plan(problem, x.device.id)
     if plan is None:
-        return False
+        return None
     operands = [
         array if good and array.data.ptr % ALIGNMENT == 0 else _laid(array, last)
         for array, good, last in zip((x, weight, y), fits, problem.last, strict=True)
@@ -102,7 +116,7 @@ def _by_cudnn(
     if bias is not None:
         operands.append(bias)
     plan(*(array.data.ptr for array in operands))
-    return True
+    return problem
 
 
 def _laid(x: Any, last: bool) -> Any:
@@ -116,7 +130,6 @@ def _laid(x: Any, last: bool) -> Any:
 # In the C of kernels, of a value v.
 _ACTIVATIONS = {
     "": "v",
-    "relu": "v > 0 || v != v ? v : 0",
     "silu": "v / (1 + exp(-v))",
     "sigmoid": "1 / (1 + exp(-v))",
     "tanh": "tanh(v)",

@@ -8,19 +8,24 @@ from __future__ import annotations
 import functools
 import warnings
 from array import array
-from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import cupy
 
 from ...errors import CompileError
 from .. import compile as cache
-from .. import cudnn_graph, cudnn_table
+from .. import cudnn_table
 from ..cudnn_graph import Problem
+from .planner import Planner, Tried
 from .workshop import Workshop
 
 LIMIT = 4096  # plans that are kept
+
+_plans: dict[tuple[Problem, int], Plan | None] = {}
+_waiting: dict[tuple[Problem, int], Planner] = {}  # what the workshop was asked for
+_new: set[Problem] = set()  # plans with steps that nobody has timed yet
+_workshop = Workshop()
+_warned = False
 
 
 @functools.cache
@@ -33,9 +38,6 @@ def missing() -> str:
     except Exception as error:  # noqa: BLE001 - whatever is missing, convolutions go without it
         return str(error) or type(error).__name__
     return ""
-
-
-_warned = False
 
 
 def _warn_once() -> None:
@@ -56,37 +58,6 @@ def _handle(index: int) -> Any:
     import cudnn
 
     return cudnn.create_handle()
-
-
-class Planner:
-    """cuDNN as what turns a problem's text into a plan, for the cache on disk."""
-
-    suffix = ".cudnn"
-
-    def __init__(self, problem: Problem, index: int) -> None:
-        import cudnn
-
-        properties = cupy.cuda.runtime.getDeviceProperties(index)
-        name, processors = properties["name"].decode(), properties["multiProcessorCount"]
-        self.version = 10 * properties["major"] + properties["minor"]
-        self.problem, self.index, self.text = problem, index, repr(problem)
-        self.identity = (
-            f"cudnn {cudnn.backend_version()} frontend {cudnn.__version__} {name} {processors}"
-        )
-
-    def build(self, texts: Sequence[str], directory: Path) -> list[bytes | CompileError]:
-        """The plan as bytes, which any handle of the device can take up."""
-        import cudnn
-
-        try:
-            graph = cudnn_graph.planned(
-                self.problem,
-                device_property=cudnn.create_device_properties(self.index),
-                sm_version=self.version,
-            )
-        except (cudnn.cudnnGraphNotSupportedError, RuntimeError, ValueError) as error:
-            return [CompileError(text, str(error)) for text in texts]
-        return [bytes(graph.serialize()) for _ in texts]
 
 
 class Plan:
@@ -114,37 +85,54 @@ class Plan:
         self.run(self.address, len(pointers), workspace, self.handle.backend_handle, -1)
 
 
-def _made(planner: Planner) -> Plan:
-    (path,) = cache.artefact([planner.text], planner)
-    return Plan(path.read_bytes(), _handle(planner.index), len(planner.problem.operands))
-
-
-_workshop = Workshop()
-_plans: dict[tuple[Problem, int], Plan | None] = {}
-
-
 def plan(problem: Problem, index: int) -> Plan | None:
     """The plan of a problem on the current device, of that index; None if cuDNN has none.
 
     One with steps that takes long to make is made beside what runs, and until then there is none.
     """
+    key = problem, index
     try:
-        return _plans[problem, index]
+        return _plans[key]
     except KeyError:
         pass
     if missing():
         _warn_once()
         return None
-    planner = Planner(problem, index)
-    takes_long = problem.steps and cudnn_table.quality_of(problem) == "runtime"
-    has = _workshop.ask(planner) if takes_long else True
-    if has is None:
-        return None
-    try:
-        found = _made(planner) if has else None
-    except CompileError:
-        found = None
+    has: bool | None = True
+    planner = _waiting.get(key)
+    if planner is not None or (problem.steps and cudnn_table.quality_of(problem) == "runtime"):
+        if planner is None:
+            planner = _waiting[key] = Planner(problem, index)
+        has = _workshop.ask(planner)
+        if has is None:
+            return None
+        del _waiting[key]
+        _new.add(problem)
+    else:
+        planner = Tried(problem, index, _handle(index))
     if len(_plans) >= LIMIT:
         _plans.clear()
-    _plans[problem, index] = found
+    _plans[key] = found = _made(planner) if has else None
     return found
+
+
+def _made(planner: Planner) -> Plan | None:
+    try:
+        (path,) = cache.artefact([planner.text], planner)
+    except CompileError:
+        return None
+    count = len(planner.problem.operands)
+    return Plan(path.read_bytes(), _handle(planner.index), count)
+
+
+def is_new(problem: Problem) -> bool:
+    """Whether a plan has been made beside what ran, and this is the first to ask so."""
+    if problem not in _new:
+        return False
+    _new.remove(problem)
+    return True
+
+
+def forget(problem: Problem, index: int) -> None:
+    """Have no plan of a problem."""
+    _plans[problem, index] = None

@@ -5,15 +5,12 @@ from __future__ import annotations
 import atexit
 import queue
 import threading
-from typing import TYPE_CHECKING
 
 import cupy
 
 from ...errors import CompileError
 from .. import compile as cache
-
-if TYPE_CHECKING:
-    from .cudnn import Planner
+from .planner import Planner
 
 PATIENCE = 3  # calls after which a plan is worth making
 
