@@ -67,6 +67,9 @@ from .array.choosing import (
     select,
     unravel_index,
 )
+from .array.contraction import (
+    einsum,
+)
 from .array.creation import (
     arange,
     asarray,
@@ -294,7 +297,10 @@ from .array.polynomial import (
 )
 from .array.products import (
     einsum_path,
+    inner,
+    kron,
     matvec,
+    vdot,
     vecmat,
 )
 from .array.report import (
@@ -517,6 +523,7 @@ __all__ = [
     "dtype",
     "e",
     "ediff1d",
+    "einsum",
     "einsum_path",
     "emath",
     "empty",
@@ -574,6 +581,7 @@ __all__ = [
     "index_exp",
     "inexact",
     "inf",
+    "inner",
     "insert",
     "int16",
     "int32",
@@ -596,6 +604,7 @@ __all__ = [
     "issubdtype",
     "iterable",
     "jit",
+    "kron",
     "left_shift",
     "less",
     "less_equal",
@@ -754,6 +763,7 @@ __all__ = [
     "unstack",
     "ushort",
     "var",
+    "vdot",
     "vecdot",
     "vecmat",
     "vectorize",

@@ -91,9 +91,19 @@ def tensordot(x1: Any, x2: Any, /, axes: Axes = 2) -> ndarray:
     columns = tuple(i for i in range(b.ndim) if i not in second)
     left, right = tuple(a.shape[i] for i in rows), tuple(b.shape[i] for i in columns)
     inner = shapes.size(summed)
-    a = reshaped(permute_dims(a, rows + first), (shapes.size(left), inner))
-    b = reshaped(permute_dims(b, second + columns), (inner, shapes.size(right)))
-    return reshaped(matmul(a, b), left + right)
+    a = shaped(_ordered(a, rows + first), (shapes.size(left), inner))
+    b = shaped(_ordered(b, second + columns), (inner, shapes.size(right)))
+    return shaped(matmul(a, b), left + right)
+
+
+def shaped(x: ndarray, shape: shapes.Shape) -> ndarray:
+    """The elements in a shape, in row-major order; the array itself if it has the shape."""
+    return x if x.shape == shape else reshaped(x, shape)
+
+
+def _ordered(x: ndarray, axes: tuple[int, ...]) -> ndarray:
+    """The array with its axes in another order, or itself."""
+    return x if axes == tuple(range(x.ndim)) else permute_dims(x, axes)
 
 
 def _contracted(axes: Axes, m: int, n: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -142,13 +152,18 @@ def vecdot(x1: Any, x2: Any, /, axis: int = -1) -> ndarray:
         raise ValueError(
             f"vecdot: the extents of axis {axis} differ, {a.shape[-1]} and {b.shape[-1]}"
         )
+    return sum_of_products(a.conj() if a.dtype.kind == "c" else a, b, (-1,))
+
+
+def sum_of_products(a: ndarray, b: ndarray, axes: tuple[int, ...]) -> ndarray:
+    """The sum of a · b along axes, in the dtype that the operands promote to."""
     dtype = dtypes.promote(a.dtype, b.dtype)
     if dtypes.is_half(dtype):  # products are not rounded before they are summed
         a, b = (converted(x, dtypes.float32, copy=False) for x in (a, b))
-    terms = binary(ops.multiply, a.conj() if a.dtype.kind == "c" else a, b)
+    terms = binary(ops.multiply, a, b)
     if dtype.kind == "b":
-        return terms.any(axis=-1)
-    return converted(terms.sum(axis=-1, dtype=terms.dtype), dtype, copy=False)
+        return terms.any(axis=axes)
+    return converted(terms.sum(axis=axes, dtype=terms.dtype), dtype, copy=False)
 
 
 def outer(x1: Any, x2: Any, /, out: Any = None) -> ndarray:
@@ -199,6 +214,6 @@ def cross(x1: Any, x2: Any, /, axis: int = -1) -> ndarray:
 
 
 __all__ = [
-    "cross", "diagonal", "dot", "matmul", "outer", "tensordot", "together", "trace",
-    "vecdot",
+    "cross", "diagonal", "dot", "matmul", "outer", "shaped", "sum_of_products", "tensordot",
+    "together", "trace", "vecdot",
 ]  # fmt: skip

@@ -23,7 +23,7 @@ from ..lowering import memory
 from ..lowering.device import Device
 from ..lowering.log import logs, recording
 from ..settings import current
-from . import apply, unit
+from . import apply, unit, vectors
 from .apply import PyScalar
 
 if TYPE_CHECKING:
@@ -1307,7 +1307,7 @@ def product(x: Any, y: Any) -> ndarray:
         x, y = as_array(operand(x, device), device), as_array(operand(y, device), device)
     except TypeError:
         return NotImplemented  # type: ignore[no-any-return]
-    return record(apply.matmul, x, y)
+    return record(vectors.matmul, x, y)
 
 
 # --- reductions, conversions, shapes: what methods and functions share ---------------------------

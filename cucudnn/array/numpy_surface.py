@@ -31,11 +31,11 @@ FUNCTIONS = (
     "allclose", "angle", "append", "apply_along_axis", "apply_over_axes", "argpartition", "around",
     "bartlett", "bitwise_count", "blackman", "compress", "convolve",
     "corrcoef", "correlate", "cov", "cross", "deg2rad", "degrees", "delete", "diag_indices",
-    "diag_indices_from", "diagflat", "digitize", "divmod", "einsum", "extract", "fabs",
+    "diag_indices_from", "diagflat", "digitize", "divmod", "extract", "fabs",
     "float_power", "frexp", "frombuffer", "fromfunction", "fromiter", "gcd", "genfromtxt",
     "gradient", "hamming", "hanning", "heaviside", "histogram", "histogram2d",
-    "histogram_bin_edges", "histogramdd", "i0", "indices", "inner", "interp", "intersect1d",
-    "isclose", "iscomplex", "isneginf", "isposinf", "isreal", "ix_", "kaiser", "kron", "lcm",
+    "histogram_bin_edges", "histogramdd", "i0", "indices", "interp", "intersect1d",
+    "isclose", "iscomplex", "isneginf", "isposinf", "isreal", "ix_", "kaiser", "lcm",
     "ldexp", "loadtxt", "logaddexp2", "logspace", "mask_indices", "modf", "nanargmax", "nanargmin",
     "nancumprod", "nancumsum", "nanmax", "nanmean", "nanmedian", "nanmin", "nanpercentile",
     "nanprod", "nanquantile", "nanstd", "nansum", "nanvar", "packbits", "pad", "partition",
@@ -43,7 +43,7 @@ FUNCTIONS = (
     "quantile", "rad2deg", "radians", "real_if_close", "resize", "save", "savetxt",
     "savez", "savez_compressed", "setdiff1d", "setxor1d", "sinc", "sort_complex", "trapezoid",
     "tri", "tril_indices", "tril_indices_from", "trim_zeros", "triu_indices", "triu_indices_from",
-    "union1d", "unpackbits", "unwrap", "vander", "vdot",
+    "union1d", "unpackbits", "unwrap", "vander",
 )  # fmt: skip
 LINALG = ("cond", "lstsq", "norm", "tensorinv", "tensorsolve")
 # Parameters whose lists are data. CuPy takes no lists of numbers there.

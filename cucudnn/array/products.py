@@ -1,4 +1,4 @@
-"""Products beside `matmul`: NumPy's `matvec`, `vecmat`, `multi_dot`; the plan of an `einsum`."""
+"""Products beside `matmul` that are NumPy's: of vectors, of chains of matrices; Kronecker's."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from .linear_algebra import matmul, together
-from .ndarray import ndarray, reshaped
+from .linear_algebra import matmul, sum_of_products, tensordot, together
+from .ndarray import ndarray, raveled, reshaped
 from .options import into
 
 
@@ -40,6 +40,48 @@ def vecmat(x1: Any, x2: Any, /, out: Any = None) -> ndarray:
     conjugate = a.conj() if a.dtype.kind == "c" else a
     result = matmul(conjugate[..., None, :], b)[..., 0, :]
     return into("vecmat", result, out, casting="same_kind")  # type: ignore[no-any-return]
+
+
+def inner(a: Any, b: Any, /) -> ndarray:
+    """Sum of products over the last axis of each array; with a 0-d array, the product.
+
+    Raises
+    ------
+    ValueError
+        If the extents of the last axes differ.
+    """
+    x, y = together(a, b)
+    return tensordot(x, y, (-1, -1)) if x.ndim and y.ndim else x * y
+
+
+def vdot(a: Any, b: Any, /) -> ndarray:
+    """Sum of conj(a) · b over all elements, in row-major order.
+
+    Raises
+    ------
+    ValueError
+        If the sizes differ.
+    """
+    x, y = (raveled(z) for z in together(a, b))
+    if x.size != y.size:
+        raise ValueError(f"vdot: expected as many elements, got {x.size} and {y.size}")
+    return sum_of_products(x.conj() if x.dtype.kind == "c" else x, y, (0,))
+
+
+def kron(a: Any, b: Any) -> ndarray:
+    """Kronecker product: blocks of `b`, each times an element of `a`.
+
+    Returns
+    -------
+    ndarray
+        Of as many axes as the operand with more of them; extents are multiplied.
+    """
+    x, y = together(a, b)
+    rank = max(x.ndim, y.ndim)
+    left, right = ((1,) * (rank - z.ndim) + z.shape for z in (x, y))
+    blocks = reshaped(x, tuple(n for m in left for n in (m, 1)))
+    blocks = blocks * reshaped(y, tuple(n for m in right for n in (1, m)))
+    return reshaped(blocks, tuple(m * n for m, n in zip(left, right, strict=True)))
 
 
 def multi_dot(arrays: Any, *, out: Any = None) -> ndarray:
@@ -130,4 +172,4 @@ def _product(items: list[ndarray], cut: list[list[int]]) -> ndarray:
     return done[0]
 
 
-__all__ = ["einsum_path", "matvec", "multi_dot", "vecmat"]
+__all__ = ["einsum_path", "inner", "kron", "matvec", "multi_dot", "vdot", "vecmat"]

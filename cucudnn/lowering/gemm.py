@@ -7,12 +7,16 @@ one and one that is broadcast need no copy.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from itertools import product
 from typing import NamedTuple
 
-from ..graph import shapes
+from ..graph import dtypes, shapes
+from ..graph.dtypes import DType
 from ..graph.shapes import Shape, Strides
 
+# All integers up to these are exact in the type, and so are their sums in any order.
+EXACT = ((dtypes.float32, 1 << 24), (dtypes.float64, 1 << 53))
 MOST_CALLS = 64  # for stacks within stacks; where there were more, operands are copied
 MOST_MATRICES = 65535  # of a call: the extent of a grid's third axis
 
@@ -58,7 +62,14 @@ class _Axis(NamedTuple):
     steps: tuple[int, ...]
 
 
-def as_matrices(a: Operand, b: Operand, c: Operand) -> tuple[Operand, Operand, Operand]:
+def exact(dtype: DType, k: int) -> DType | None:
+    """The float type that holds every sum of k products of integers of a type; None for none."""
+    largest = 1 if dtype.kind == "b" else 1 << (8 * dtype.itemsize - (dtype.kind == "i"))
+    total = k * largest**2
+    return next((wide for wide, limit in EXACT if total <= limit), None)
+
+
+def _as_matrices(a: Operand, b: Operand, c: Operand) -> tuple[Operand, Operand, Operand]:
     """The operands and the result of a product in which a vector is a row, or a column."""
     row, column = len(a.shape) == 1, len(b.shape) == 1
     if row:
@@ -88,16 +99,18 @@ def matrix(rows: int, columns: int, down: int, along: int) -> tuple[bool, int] |
     return None
 
 
-def tasks(a: Operand, b: Operand, c: Operand) -> list[Task] | None:
-    """The calls that compute a product of stacks of matrices from where they lie; None if an
-    operand, or the way in which stacks are nested, does not allow it.
+@lru_cache(maxsize=4096)
+def tasks(a: Operand, b: Operand, c: Operand) -> tuple[Task, ...] | None:
+    """The calls that compute a product from where the operands lie; None if an operand, or the
+    way in which stacks are nested, does not allow it.
 
     Parameters
     ----------
     a, b, c : Operand
-        (..., m, k), (..., k, n) and (..., m, n). In c all axes before the last two have their
-        extents; in a and b some may be missing, or 1.
+        (..., m, k) or (k,), (..., k, n) or (k,), and the result in C order. Axes before the last
+        two may be missing in a or b, or 1.
     """
+    a, b, c = _as_matrices(a, b, c)
     (m, n), k = c.shape[-2:], a.shape[-1]
     (a_down, a_along), (c_down, c_along) = a.strides[-2:], c.strides[-2:]
     axes = _batch(a, b, c)
@@ -129,7 +142,7 @@ def tasks(a: Operand, b: Operand, c: Operand) -> list[Task] | None:
             steps = [(first, stack), *zip(at, others, strict=True)]
             start = tuple(sum(i * x.steps[j] for i, x in steps) for j in range(3))
             result.append(Task(Problem(m, n, k, count, la, lb, lc), start))  # type: ignore[arg-type]
-    return result
+    return tuple(result)
 
 
 def _batch(a: Operand, b: Operand, c: Operand) -> list[_Axis]:

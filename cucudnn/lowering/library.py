@@ -65,7 +65,7 @@ class Row:
 
 
 LIBRARY: list[Row] = [
-    Row(ops.matmul, "cuda", is_integer_product, "CuPy", "matmul_integer"),
+    Row(ops.matmul, "cuda", is_integer_product, "cuBLAS, CuPy", "matmul_integer"),
     Row(ops.matmul, "cuda", always, "cuBLAS", "matmul", epilogue.of_product),
     Row(ops.convolution, "cuda", has_plan, "cuDNN", "convolution", of_convolution),
     Row(ops.convolution_input, "cuda", has_plan, "cuDNN", "convolution_input"),
@@ -74,7 +74,7 @@ LIBRARY: list[Row] = [
     Row(ops.convolution_input, "cuda", always, "cuBLAS", "convolution_input_products"),
     Row(ops.convolution_weight, "cuda", always, "cuBLAS", "convolution_weight_products"),
     Row(ops.matmul, "cpu", is_half_product, "BLAS", "matmul_half"),
-    Row(ops.matmul, "cpu", is_integer_product, "NumPy", "matmul"),
+    Row(ops.matmul, "cpu", is_integer_product, "NumPy", "matmul_integer"),
     Row(ops.matmul, "cpu", always, "BLAS", "matmul"),
     Row(ops.convolution, "cpu", always, "BLAS", "convolution"),
     Row(ops.convolution_input, "cpu", always, "BLAS", "convolution_input"),

@@ -77,6 +77,73 @@ def test_layouts(device):
     check(x.T.T @ xp.asarray(b).mT.mT, want)
 
 
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "int32", "uint32", "int64", "uint64"])
+@pytest.mark.parametrize("largest", [1, 100, 2**30, 2**63 - 1])
+def test_large_products_of_integers_are_exact_and_wrap_around(dtype, largest, device):
+    top = min(largest, np.iinfo(dtype).max)
+    low = 0 if dtype[0] == "u" else -top
+    rng = np.random.default_rng(0)
+    a, b = (rng.integers(low, top, s, dtype, endpoint=True) for s in [(70, 90), (90, 60)])
+    want = np.matmul(a, b)
+    got = xp.asnumpy(xp.asarray(a) @ xp.asarray(b))
+    np.testing.assert_array_equal(got, want)
+    got = xp.asnumpy(xp.asarray(np.stack([a, -a])).swapaxes(0, 1).swapaxes(0, 1) @ xp.asarray(b))
+    np.testing.assert_array_equal(got, np.matmul(np.stack([a, -a]), b))
+
+
+@st.composite
+def stacks(draw, rows, columns, batch):
+    """A stack of matrices in some layout: broadcast, transposed, a part, turned around."""
+    lead = tuple(draw(st.sampled_from([n, 1])) for n in batch[draw(st.integers(0, len(batch))) :])
+    shape = (*lead, rows, columns)
+    order = draw(st.permutations(range(len(shape))))
+    steps = [draw(st.sampled_from([1, 1, 1, 2, -1])) for _ in shape]
+    base = [0] * len(shape)
+    for axis, place in enumerate(order):
+        base[place] = shape[axis] * abs(steps[axis]) + draw(st.integers(0, 1))
+    return base, order, (*(slice(None, None, s) for s in steps),), (*(slice(n) for n in shape),)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.data(), st.sampled_from(["int16", "float16", "float32", "float64", "complex64"]))
+def test_any_layout(device, draws, dtype):
+    extent = st.integers(0, 4)
+    batch = tuple(draws.draw(st.lists(extent, max_size=2)))
+    m, n, k = (draws.draw(extent) for _ in range(3))
+    ours, theirs = [], []
+    for seed, shape in enumerate([(m, k), (k, n)]):
+        base, order, steps, cut = draws.draw(stacks(*shape, batch))
+        whole = numbers(base, dtype, seed)
+        ours.append(xp.asarray(whole).transpose(order)[steps][cut])
+        theirs.append(whole.transpose(order)[steps][cut])
+    check(ours[0] @ ours[1], theirs[0] @ theirs[1])
+
+
+def test_a_part_of_a_stack_that_is_broadcast(device):
+    a, b = data((3, 5, 6), "float32"), data((2, 1, 6, 4), "float32", 1)
+    x, y = xp.asarray(a), xp.asarray(b)
+    check(xp.broadcast_to(x[1:2], (7, 5, 6)) @ y, np.broadcast_to(a[1:2], (7, 5, 6)) @ b)
+    check(x[:, None, 1] @ y[:, 0, None], a[:, None, 1] @ b[:, 0, None])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "complex64"])
+def test_tf32_is_asked_for_where_the_product_is_recorded(dtype, device):
+    a = np.random.default_rng(0).standard_normal((256, 256)).astype(dtype)
+    x = xp.asarray(a)
+    strict = x @ x
+    with xp.config(precision="tf32"):
+        loose = x @ x
+    want = a.astype("c16") @ a.astype("c16")
+    scale = np.abs(want).max()
+    assert np.abs(xp.asnumpy(strict) - want).max() < 2e-6 * scale
+    error = np.abs(xp.asnumpy(loose) - want).max()
+    assert error < 2e-3 * scale
+    if device != "cpu":
+        assert error > 1e-5 * scale
+    with pytest.raises(ValueError, match="precision"):
+        xp.config(precision="half").__enter__()
+
+
 def test_transposed_operands(device):
     a = data((4, 5), "float64")
     x = xp.asarray(a)

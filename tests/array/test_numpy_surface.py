@@ -25,17 +25,17 @@ CALLS = {
     "correlate": [(V, V, "full")], "cov": [(A,)], "cross": [(V[:3], V[1:])], "deg2rad": [(V,)],
     "degrees": [(V,)], "delete": [(V, 1)], "diag_indices": [(3,)],
     "diag_indices_from": [(A[:, :3],)], "diagflat": [(V,)], "digitize": [(V, [1.5, 4.0])],
-    "divmod": [(V, 2.0)], "einsum": [("ij,ij->i", A, A)],
+    "divmod": [(V, 2.0)],
     "extract": [(A > 2, A)], "fabs": [(-V,)],
     "float_power": [(I8, 2)], "frexp": [(V,)],
     "fromfunction": [(lambda i, j: i + j, (2, 3))], "gcd": [(I8, np.int8(4))],
     "gradient": [(V,)], "hamming": [(5,)], "hanning": [(5,)],
     "heaviside": [(V - 2, 0.5)], "histogram": [(V, 3)], "histogram2d": [(V, V, 2)],
     "histogram_bin_edges": [(V, 3)], "histogramdd": [(A, 2)], "i0": [(V,)],
-    "indices": [((2, 3),)], "inner": [(A, A)],
+    "indices": [((2, 3),)],
     "interp": [([1.5], [1.0, 2.0], [10.0, 20.0])], "intersect1d": [(V, [5.0, 1.0])],
     "isclose": [(V, V + 1e-12)], "iscomplex": [(V,)], "isneginf": [(V,)], "isposinf": [(V,)],
-    "isreal": [(V,)], "ix_": [([0, 1], [2, 3])], "kaiser": [(5, 2.0)], "kron": [(V, V)],
+    "isreal": [(V,)], "ix_": [([0, 1], [2, 3])], "kaiser": [(5, 2.0)],
     "lcm": [(I8, np.int8(4))], "ldexp": [(V, 2)],
     "logaddexp2": [(V, V)], "logspace": [(0, 2, 3)], "mask_indices": [(3, np.triu)],
     "modf": [(V / 2,)], "nanargmax": [(V,)],
@@ -55,7 +55,7 @@ CALLS = {
     "trim_zeros": [(np.array([0.0, 1.0, 0.0]),)], "triu_indices": [(3,)],
     "triu_indices_from": [(A,)], "union1d": [(V, [9.0])],
     "unpackbits": [(np.array([5], np.uint8),)],
-    "unwrap": [(V * 3,)], "vander": [(V, 3)], "vdot": [(V, V)],
+    "unwrap": [(V * 3,)], "vander": [(V, 3)],
 }  # fmt: skip
 OTHERS = {"apply_along_axis", "frombuffer", "fromiter"}  # tests of their own
 OTHERS |= {"genfromtxt", "loadtxt", "save", "savetxt", "savez", "savez_compressed"}  # test_files.py
@@ -123,7 +123,7 @@ def test_wrong_arguments_are_type_errors():
     with pytest.raises(TypeError):
         xp.pad()
     with pytest.raises(TypeError):
-        xp.kron(V, V, nonsense=1)
+        xp.angle(V, nonsense=1)
 
 
 @pytest.mark.parametrize("name", ["cond", "norm"])

@@ -91,3 +91,69 @@ def test_einsum_path(device):
         assert got == np.einsum_path("ij,jk,kl->il", a, b, c, **options)
     assert xp.einsum_path(ours[0], [0, 1], ours[1], [1, 2]) == np.einsum_path(a, [0, 1], b, [1, 2])
     assert all(x._storage.node.data is None for x in ours)
+
+
+# --- inner, vdot, kron ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "int32", "float32", "float64", "complex64"])
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [((3,), (3,)), ((2, 3), (4, 3)), ((2, 3), (3,)), ((2, 2, 3), (3,)), ((), (2, 3)), ((0,), (0,))],
+)
+def test_inner(device, left, right, dtype):
+    a, b = arrays(left, right, dtype=dtype)
+    same(xp.inner(xp.asarray(a), xp.asarray(b)), np.asarray(np.inner(a, b)))
+    same(np.inner(xp.asarray(a), b), np.asarray(np.inner(a, b)))
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "float32", "complex64"])
+@pytest.mark.parametrize(
+    ("left", "right"), [((3,), (3,)), ((2, 3), (3, 2)), ((), ()), ((2, 3), (6,)), ((0,), (0, 2))]
+)
+def test_vdot(device, left, right, dtype):
+    a, b = arrays(left, right, dtype=dtype)
+    same(xp.vdot(xp.asarray(a), xp.asarray(b)), np.asarray(np.vdot(a, b)))
+    same(xp.vdot(xp.asarray(a).T, b), np.asarray(np.vdot(a.T, b)))
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "float32", "complex64"])
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        ((3,), (2,)),
+        ((2, 3), (4, 5)),
+        ((2, 3), (4,)),
+        ((4,), (2, 1, 3)),
+        ((), (2,)),
+        ((0, 2), (3, 2)),
+    ],
+)
+def test_kron(device, left, right, dtype):
+    a, b = arrays(left, right, dtype=dtype)
+    same(xp.kron(xp.asarray(a), xp.asarray(b)), np.kron(a, b))
+    same(xp.kron(xp.asarray(a).T, b), np.kron(a.T, b))
+
+
+def test_products_that_do_not_fit(device):
+    a, b = map(xp.asarray, arrays((2, 3), (4,)))
+    for call in (xp.inner, xp.vdot):
+        with pytest.raises(ValueError, match="tensordot|vdot"):
+            call(a, b)
+
+
+def test_products_stay_lazy(device):
+    a, b = map(xp.asarray, arrays((2, 3), (4, 3)))
+    for result, calls, kernels in [
+        (xp.inner(a, b), 1, 0),
+        (xp.tanh(xp.inner(a, b)) + 1, 1, 1),
+        (xp.vdot(a, a), 0, 1),
+        (xp.kron(a, b) * 2, 0, 1),
+        (xp.vecdot(a, a) * 2, 0, 1),
+        (xp.outer(a, b) * 2, 0, 1),
+        (xp.tensordot(a, b, (1, 1)) * 2, 1, 1),
+        (xp.dot(a, b.T) * 2 + 1, 1, 1),
+        (xp.linalg.multi_dot([a, b.T, b]) * 2, 2, 1),
+    ]:
+        plan = xp.explain(result)
+        assert (len(plan.library_calls), len(plan.kernels)) == (calls, kernels)

@@ -170,11 +170,12 @@ def test_values(device, name, shape, dtype):
     x, w, b = (array(*s, dtype=dtype, device=device) for s in [shape, (24, 17), (17,)])
     result = FOUND[name](x, w, b)
     plan = xp.explain(result)
-    assert len(plan.library_calls) == 1
-    assert len(plan.kernels) == (device == "cpu")
+    vector = shape in ((24,), (1, 24))  # a sum on CUDA
+    assert len(plan.library_calls) == (device == "cpu" or not vector)
+    assert len(plan.kernels) == (device == "cpu" or vector)
     with counted("launches") as launches:
         got = values(result).astype(float)
-    assert launches() == (device == "cpu")
+    assert launches() == len(plan.kernels)
     bound = {"float16": 4e-3, "bfloat16": 3e-2, "float32": 2e-6}[dtype]
     wide = (values(a).astype(float) for a in (x, w, b))
     np.testing.assert_allclose(got, expected(name, *wide), rtol=bound, atol=4 * bound)

@@ -17,7 +17,7 @@ def operand(x):
 
 
 def calls(a, b, c):
-    return gemm.tasks(*gemm.as_matrices(operand(a), operand(b), operand(c)))
+    return gemm.tasks(operand(a), operand(b), operand(c))
 
 
 def stack(x, start, rows, columns, count, layout):
@@ -124,3 +124,23 @@ def test_many_matrices_and_many_stacks():
     right = Operand((1, n, 2, 2), (4 * n, 4, 2, 1))
     result = Operand((n, n, 2, 2), (4 * n, 4, 2, 1))
     assert gemm.tasks(left, right, result) is None
+
+
+@pytest.mark.parametrize(
+    ("dtype", "k", "expected"),
+    [
+        ("bool", 1 << 24, "float32"),
+        ("bool", (1 << 24) + 1, "float64"),
+        ("int8", 1 << 10, "float32"),
+        ("int8", (1 << 10) + 1, "float64"),
+        ("uint8", 1 << 8, "float32"),
+        ("int16", 1 << 23, "float64"),
+        ("int16", (1 << 23) + 1, None),
+        ("uint16", 1 << 21, "float64"),
+        ("int32", 1, None),
+        ("int64", 1, None),
+    ],
+)
+def test_floats_that_hold_integers(dtype, k, expected):
+    found = gemm.exact(np.dtype(dtype), k)
+    assert (found and found.name) == expected

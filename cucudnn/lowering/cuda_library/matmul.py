@@ -1,4 +1,4 @@
-"""Matrix products on CUDA: cuBLASLt for floating-point numbers, CuPy's own kernel for integers.
+"""Matrix products on CUDA, by cuBLASLt; of large integers by CuPy's own kernel.
 
 Operands are read where they lie; `lowering.gemm` says how. Halves are multiplied by tensor cores,
 summed in float32 and rounded once.
@@ -6,13 +6,14 @@ summed in float32 and rounded once.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import cupy
 
 from ...graph import dtypes
 from ...graph.node import Node
-from ..gemm import Operand, Task, as_matrices, matrix, tasks
+from ..gemm import Operand, Task, exact, matrix, tasks
 from . import cublaslt
 from .cublaslt import Form
 
@@ -35,6 +36,22 @@ def matmul(node: Node, out: Any, a: Any, b: Any, bias: Any = None, *, epilogue: 
     if bias is not None:
         bias = _vector(bias)
     form = Form(node.dtype.name, "tf32" in node.attrs, epilogue, bias is not None)
+    _compute(form, out, a, b, bias)
+
+
+def matmul_integer(node: Node, out: Any, a: Any, b: Any) -> None:
+    """Matrix product of integers or booleans: in floats where these are exact, else by CuPy."""
+    wide = exact(node.dtype, a.shape[-1])
+    if wide is None:
+        cupy.matmul(a, b, out=out)
+        return
+    product = cupy.empty(out.shape, wide)
+    _compute(Form(wide.name), product, a.astype(wide), b.astype(wide), None)
+    out[...] = product != 0 if node.dtype.kind == "b" else product.astype(cupy.int64)
+
+
+def _compute(form: Form, out: Any, a: Any, b: Any, bias: Any) -> None:
+    """The product, and what comes after it."""
     a, b, calls = _readable(a, b, out)
     if _multiply(form, calls, out, a, b, bias):
         return
@@ -44,18 +61,8 @@ def matmul(node: Node, out: Any, a: Any, b: Any, bias: Any = None, *, epilogue: 
         return
     plain = form._replace(epilogue="", bias=False)
     if plain == form or not _multiply(plain, calls, out, a, b, None):
-        raise NotImplementedError(
-            f"cuBLAS has no product of {a.shape} and {b.shape}, {node.dtype.name}"
-        )
-    _finish(out, bias, epilogue)
-
-
-def matmul_integer(node: Node, out: Any, a: Any, b: Any) -> None:
-    """Matrix product of integers or booleans."""
-    if node.dtype.kind == "b":
-        out[...] = cupy.matmul(a.astype(cupy.uint8), b.astype(cupy.uint8)) != 0
-        return
-    cupy.matmul(a, b, out=out)
+        raise NotImplementedError(f"cuBLAS has no product of {a.shape} and {b.shape}, {form.dtype}")
+    _finish(out, bias, form.epilogue)
 
 
 def _vector(bias: Any) -> Any:
@@ -64,20 +71,20 @@ def _vector(bias: Any) -> Any:
     return row if row.flags.c_contiguous and row.data.ptr % 16 == 0 else row.copy()
 
 
-def _readable(a: Any, b: Any, out: Any) -> tuple[Any, Any, list[Task]]:
+def _readable(a: Any, b: Any, out: Any) -> tuple[Any, Any, Sequence[Task]]:
     """The operands, copied where cuBLAS cannot read them, and the calls."""
     a, b = (x if _is_even(x) else x.copy() for x in (a, b))
-    calls = tasks(*as_matrices(_operand(a), _operand(b), _operand(out)))
+    calls = tasks(_operand(a), _operand(b), _operand(out))
     if calls is None:
         a, b = (x if _is_matrix(x) else cupy.array(x, order="C") for x in (a, b))
-        calls = tasks(*as_matrices(_operand(a), _operand(b), _operand(out)))
+        calls = tasks(_operand(a), _operand(b), _operand(out))
     if calls is None:  # stacks in stacks: repeat what is broadcast, so that they are one
         lead = cupy.broadcast_shapes(a.shape[:-2], b.shape[:-2])
         a, b = (
             x if x.ndim < 2 else cupy.array(cupy.broadcast_to(x, lead + x.shape[-2:]), order="C")
             for x in (a, b)
         )
-        calls = tasks(*as_matrices(_operand(a), _operand(b), _operand(out)))
+        calls = tasks(_operand(a), _operand(b), _operand(out))
     assert calls is not None
     return a, b, calls
 
@@ -100,7 +107,7 @@ def _operand(x: Any) -> Operand:
     return Operand(x.shape, tuple(s // size for s in x.strides))
 
 
-def _multiply(form: Form, calls: list[Task], out: Any, a: Any, b: Any, bias: Any) -> bool:
+def _multiply(form: Form, calls: Sequence[Task], out: Any, a: Any, b: Any, bias: Any) -> bool:
     """Make the calls; False if the library refuses them, which it does from the first on."""
     arrays, size, index = (a, b, out), out.dtype.itemsize, out.device.id
     for problem, starts in calls:

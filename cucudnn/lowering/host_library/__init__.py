@@ -22,7 +22,7 @@ from .linear_algebra import (
     svd,
     svdvals,
 )
-from .products import matmul, matmul_half
+from .matmul import matmul, matmul_half, matmul_integer
 from .random import sample
 from .scan import scan
 from .sets import bincount, unique
@@ -48,6 +48,7 @@ __all__ = [
     "inv",
     "matmul",
     "matmul_half",
+    "matmul_integer",
     "nonzero",
     "qr",
     "reduceat",

@@ -1,0 +1,58 @@
+"""Products with vectors on CUDA: sums, which fuse with what is before and after them.
+
+Such a product reads each element of the larger operand once, so it takes as long as that; the
+library's calls gain nothing, and are often slower.
+"""
+
+from __future__ import annotations
+
+from ..graph import dtypes, ops
+from ..graph.node import Node
+from . import apply
+
+
+def matmul(a: Node, b: Node) -> Node:
+    """Record a matrix product: as a call of a library, or as a sum of products.
+
+    Raises
+    ------
+    ValueError
+        If an operand is 0-d or the inner extents differ.
+    """
+    result = apply.matmul(a, b)
+    if result.op is not ops.matmul or result.device == "cpu" or not result.size:
+        return result
+    if a.shape[-1] > 1 and result.size * a.shape[-1] > max(a.size, b.size):
+        return result
+    return summed(result, a, b)
+
+
+def summed(product: Node, a: Node, b: Node) -> Node:
+    """The same as a product of which one operand is made of vectors, or the inner extent is 1."""
+    wide = dtypes.computed(product.dtype)
+    rows, columns = len(a.shape) > 1, len(b.shape) > 1
+    a, b = apply.cast(a, wide), apply.cast(b, wide)
+    if rows and columns and a.shape[-1] == 1:
+        value, axis = apply.elementwise(ops.multiply, a, b), None
+    elif not columns or b.shape[-1] == 1:
+        value, axis = apply.elementwise(ops.multiply, a, _turned(b) if columns else b), -1
+    else:
+        value, axis = apply.elementwise(ops.multiply, _turned(a), b), -2
+    if axis is not None:
+        add = ops.any_ if wide.kind == "b" else ops.sum_
+        axes = (len(value.shape) + axis,)
+        value = apply.reduce(add, value, axes, rows and columns, wide if wide.kind != "b" else None)
+    value = apply.cast(value, product.dtype)
+    value.relay(product.strides)
+    return value
+
+
+def _turned(node: Node) -> Node:
+    """A view with the last two axes exchanged; a vector becomes a column."""
+    if len(node.shape) == 1:
+        node = apply.reinterpret(node, 0, (1, *node.shape), (0, *node.strides))
+    (*lead, m, n), (*steps, down, along) = node.shape, node.strides
+    return apply.reinterpret(node, 0, (*lead, n, m), (*steps, along, down))
+
+
+__all__ = ["matmul", "summed"]
