@@ -82,7 +82,7 @@ def _is_good(node: Node, steps: tuple[str, ...]) -> bool:
     """Whether cuDNN's plan for a convolution and what follows is right and worth having."""
     quality = cudnn_table.plan_of(node, steps)
     if quality == "precompiled":
-        return steps == ("bias",) and node.dtype != dtypes.float16  # it loses some infinities
+        return steps == ("bias",)
     if quality != "runtime" or node.nbytes < WORTHWHILE:
         return False
     images, weight = node.inputs or (node, node)

@@ -38,21 +38,25 @@ def convolution(
         if _by_cudnn(node, x, weight, out) is None:
             convolution_products(node, out, x, weight)
         return
-
-    def apart() -> None:
-        convolution(node, out, x, weight)
-        _finish(node, out, bias, epilogue)
-
     steps = ("bias", epilogue) if epilogue else ("bias",)
     problem = _by_cudnn(node, x, weight, out, steps, _column(bias))
     if problem is None:
-        apart()
-    elif cudnn.is_new(problem):
-        together = functools.partial(_by_cudnn, node, x, weight, out, steps, _column(bias))
-        if seconds_of(together) > seconds_of(apart):
-            cudnn.forget(problem, x.device.id)
-            convolution_epilogue.refused.add(problem)
-            evaluate.forget_plans(node.device)
+        convolution(node, out, x, weight)
+        _finish(node, out, bias, epilogue)
+    elif cudnn.is_new(problem) and _is_slow(node, out, x, weight, bias, steps):
+        cudnn.forget(problem, x.device.id)
+        convolution_epilogue.refused.add(problem)
+        evaluate.forget_plans(node.device)
+
+
+def _is_slow(node: Node, out: Any, x: Any, weight: Any, bias: Any, steps: tuple[str, ...]) -> bool:
+    """Whether the plan with the steps takes longer than the convolution and a generated kernel,
+    which takes as long as a copy."""
+    other = cupy.empty_like(bits(out)).view(out.dtype)
+    together = functools.partial(_by_cudnn, node, x, weight, out, steps, _column(bias))
+    alone = functools.partial(_by_cudnn, node, x, weight, other)
+    copy = functools.partial(bits(out).copy, "K")
+    return seconds_of(together) > seconds_of(alone) + seconds_of(copy)
 
 
 def convolution_input(node: Node, out: Any, y: Any, weight: Any) -> None:

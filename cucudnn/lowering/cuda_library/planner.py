@@ -94,7 +94,7 @@ class Tried(Planner):
         pointers = array("q", [m.ptr for m in memory])
         seconds: dict[int, float] = {}
         for place in range(first, len(graph.plans)):
-            with suppress(cudnn.cudnnGraphNotSupportedError, RuntimeError, MemoryError):
+            with suppress(cudnn.cudnnGraphNotSupportedError, RuntimeError, ValueError, MemoryError):
                 graph.build_plan_at_index(place)
                 workspace = graph.get_workspace_size_plan_at_index(place)
                 if workspace <= WORKSPACE:
