@@ -23,8 +23,8 @@ ACTIVATIONS = {  # our names, and cuDNN's
     "relu": "relu", "silu": "swish", "sigmoid": "sigmoid", "tanh": "tanh", "gelu": "gelu",
     "gelu_tanh": "gelu_approx_tanh",
 }  # fmt: skip
-# Engines that make 0 of −∞, by dtype (seen with cuDNN 9.19 on an H200).
-DISTRUSTED = {"float16": ["eng32", "eng47"]}
+# Engines that make 0 of −∞, by op and dtype (seen with cuDNN 9.19 on an H200).
+DISTRUSTED = {("convolution", "float16"): ["eng32", "eng47"]}
 LARGEST = 1 << 31  # elements from which on cuDNN has been wrong in silence
 
 
@@ -190,8 +190,9 @@ def planned(problem: Problem, which: int | None = None, /, **where: Any) -> Any:
     if problem.dtype == "float32" and not problem.tf32:
         unwanted.append(notes.TENSOR_CORE)
     graph.deselect_numeric_notes(unwanted)
-    if problem.dtype in DISTRUSTED:
-        graph.deselect_engines(DISTRUSTED[problem.dtype])
+    distrusted = DISTRUSTED.get((problem.op, problem.dtype))
+    if distrusted:
+        graph.deselect_engines(distrusted)
     if which is not None:
         graph.select_plan(which)
     graph.check_support()
