@@ -9,9 +9,10 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
-from ..graph import ops, shapes
+from ..graph import dtypes, ops, shapes
 from ..graph.node import Node
 from ..graph.ops import Op
+from ..settings import current
 from . import apply
 from .formula import Term, brought, formula, place
 from .ndarray import as_array, ndarray, record, reshaped
@@ -84,10 +85,28 @@ def places_of(
 
 
 def node_of_call(op: Op, a: Node, b: Node, shape: shapes.Shape, attrs: tuple[Any, ...]) -> Node:
-    """The library's node; zeros where it has nothing to sum."""
+    """The library's node; zeros where it has nothing to sum.
+
+    On CUDA images have their channels innermost where tensor cores compute, or where the operand
+    has them so: then nothing is laid out anew along a chain of convolutions.
+    """
     if 0 in a.shape or 0 in b.shape:
         return apply.full(shape, 0, a.dtype, a.device)
-    return apply.library(op, (a, b), shape, a.dtype, attrs)
+    if a.dtype == dtypes.float32 and current().precision == "tf32":
+        attrs = (*attrs, "tf32")
+    node = apply.library(op, (a, b), shape, a.dtype, attrs)
+    if op is not ops.convolution_weight and a.device != "cpu":
+        tensor_cores = a.dtype.itemsize == 2 or "tf32" in attrs
+        if tensor_cores or a.strides == channels_last(a):
+            node.relay(channels_last(node))
+    return node
+
+
+def channels_last(node: Node) -> shapes.Strides:
+    """Strides of images of the node's shape, with channels innermost."""
+    n, c, *extents = node.shape
+    first, *inner, channel = shapes.c_strides((n, *extents, c), node.dtype.itemsize)
+    return (first, channel, *inner)
 
 
 def bias_column(name: str, bias: Any, x: ndarray, filters: int, count: int) -> list[ndarray]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import Any, SupportsIndex
+from typing import Any
 
 import numpy as np
 
@@ -25,7 +25,7 @@ def several(name: str, value: Any, count: int, what: str, least: int) -> Extents
     ValueError
         If there are not so many, or one is less than `least`.
     """
-    values = (value,) * count if isinstance(value, SupportsIndex) else tuple(value)
+    values = (value,) * count if hasattr(value, "__index__") else tuple(value)
     if len(values) == 1:
         values *= count
     if len(values) != count:

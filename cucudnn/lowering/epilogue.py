@@ -20,6 +20,7 @@ DTYPES = (dtypes.float16, dtypes.bfloat16, dtypes.float32)
 Pattern = tuple[Any, ...]
 X = "x"
 SLOPE, CUBE = math.sqrt(2 / math.pi), 0.044715
+ROOT_HALF = math.sqrt(0.5)
 
 _RELU: Pattern = (ops.maximum, X, 0.0)
 # x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x³))) / 2 (Hendrycks and Gimpel, 2016), as it is written
@@ -36,7 +37,7 @@ _GELUS: tuple[Pattern, ...] = tuple(
     )
 )
 _COMMUTATIVE = (ops.add, ops.multiply, ops.maximum)
-_CONSTANTS = (0.0, 0.5, 1.0, 3.0, SLOPE, CUBE)
+_CONSTANTS = (0.0, 0.5, 1.0, 3.0, SLOPE, CUBE, ROOT_HALF)
 
 
 def of_product(product: Node, reader: Group) -> Epilogue | None:

@@ -46,6 +46,12 @@ class Statistics:
 statistics = Statistics()
 
 
+def forget_plans(device: str) -> None:
+    """Plan anew from now on: what a library does has changed. With the device's lock held."""
+    if device in _plans:
+        _plans[device] = PlanCache()
+
+
 # --- the six steps ------------------------------------------------------------------------------
 
 

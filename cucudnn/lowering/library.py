@@ -13,6 +13,8 @@ from ..graph import dtypes, ops
 from ..graph.node import Node
 from ..graph.ops import Op
 from . import epilogue
+from .convolution_epilogue import of_convolution
+from .cudnn_table import has_plan
 from .group import Epilogue, Group
 
 SHORT = 1 << 20  # elements of sums that NumPy adds up on the CPU
@@ -65,9 +67,12 @@ class Row:
 LIBRARY: list[Row] = [
     Row(ops.matmul, "cuda", is_integer_product, "cuBLAS, CuPy", "matmul_integer"),
     Row(ops.matmul, "cuda", always, "cuBLAS", "matmul", epilogue.of_product),
-    Row(ops.convolution, "cuda", always, "cuBLAS", "convolution"),
-    Row(ops.convolution_input, "cuda", always, "cuBLAS", "convolution_input"),
-    Row(ops.convolution_weight, "cuda", always, "cuBLAS", "convolution_weight"),
+    Row(ops.convolution, "cuda", has_plan, "cuDNN", "convolution", of_convolution),
+    Row(ops.convolution_input, "cuda", has_plan, "cuDNN", "convolution_input"),
+    Row(ops.convolution_weight, "cuda", has_plan, "cuDNN", "convolution_weight"),
+    Row(ops.convolution, "cuda", always, "cuBLAS", "convolution_products"),
+    Row(ops.convolution_input, "cuda", always, "cuBLAS", "convolution_input_products"),
+    Row(ops.convolution_weight, "cuda", always, "cuBLAS", "convolution_weight_products"),
     Row(ops.matmul, "cpu", is_half_product, "BLAS", "matmul_half"),
     Row(ops.matmul, "cpu", is_integer_product, "NumPy", "matmul_integer"),
     Row(ops.matmul, "cpu", always, "BLAS", "matmul"),

@@ -140,6 +140,65 @@ def test_in_pieces(device, groups):
         close(got, torch.nn.grad.conv2d_weight(tensor(x), w.shape, tensor(y), **options))
 
 
+LAYOUTS = {
+    "C order": lambda x: x,
+    "channels last": lambda x: xp.moveaxis(xp.moveaxis(x, 1, -1).copy(), -1, 1),
+    "Fortran order": lambda x: x.T.copy().T,
+    "reversed": lambda x: x[::-1].copy()[::-1],
+    "every other": lambda x: xp.stack([x, x], axis=-1).reshape(*x.shape[:-1], -1)[..., ::2],
+    "at an odd address": lambda x: xp.concat([xp.ones(1, dtype=x.dtype), x.ravel()])[1:].reshape(
+        x.shape
+    ),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_layouts(device, layout, dtype):
+    """Operands are read wherever they lie, and results are laid out to be read soon."""
+    options = {"stride": 2, "padding": 1}
+    x, w = normal(2, 8, 9, 7, dtype=dtype), normal(16, 8, 3, 3, dtype=dtype)
+    expected = F.conv2d(tensor(x), tensor(w), **options)
+    y = normal(*expected.shape, dtype=dtype)
+    mine = [LAYOUTS[layout](xp.asarray(v)) for v in (x, w, y)]
+    xp.flush(*mine)
+    got = nn.conv2d(*mine[:2], **options)
+    close(got, expected, dtype, 4)
+    if device != "cpu" and (layout == "channels last" or dtype in ("float16", "bfloat16")):
+        assert got.strides[1] == got.dtype.itemsize
+    got = nn.conv2d_input(x.shape, *mine[1:], **options)
+    close(got, torch.nn.grad.conv2d_input(x.shape, tensor(w), tensor(y), **options), dtype, 4)
+    got = nn.conv2d_weight(mine[0], w.shape, mine[2], **options)
+    close(got, torch.nn.grad.conv2d_weight(tensor(x), w.shape, tensor(y), **options), dtype, 4)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_chain(device, dtype):
+    """Two convolutions with a bias, an activation and a residual between, as in ResNet."""
+    x, w, b = normal(2, 8, 6, 6, dtype=dtype), normal(8, 8, 3, 3, dtype=dtype), normal(8)
+    b = b.astype(x.dtype)
+
+    def block(conv2d, activation, x, w, b):
+        y = activation(conv2d(x, w, b, padding=1))
+        return activation(conv2d(y, w, b, padding=1) + x)
+
+    got = block(nn.conv2d, nn.silu, *(xp.asarray(v) for v in (x, w, b)))
+    close(got, block(F.conv2d, F.silu, *(tensor(v) for v in (x, w, b))), dtype, 8)
+
+
+def test_tf32(device):
+    """Products of factors of 11 bits where it was asked for when the convolution was recorded."""
+    x, w = normal(2, 32, 9, 9, dtype="float32"), normal(32, 32, 3, 3, dtype="float32")
+    exact = F.conv2d(tensor(x).double(), tensor(w).double(), padding=1).numpy()
+    mine = [xp.asarray(v) for v in (x, w)]
+    with xp.config(precision="tf32"):
+        loose = nn.conv2d(*mine, padding=1)
+    strict = nn.conv2d(*mine, padding=1)
+    close(strict, exact)
+    close(loose, exact, scale=1000)
+    assert loose.dtype == np.float32
+
+
 @examples(
     st.integers(1, 3), st.integers(1, 2), st.integers(0, 2), st.integers(1, 2), st.integers(1, 2)
 )

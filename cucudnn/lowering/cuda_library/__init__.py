@@ -5,7 +5,14 @@ return arrays.
 """
 
 from .accumulation import accumulate
-from .convolution import convolution, convolution_input, convolution_weight
+from .convolution import (
+    convolution,
+    convolution_input,
+    convolution_input_products,
+    convolution_products,
+    convolution_weight,
+    convolution_weight_products,
+)
 from .fourier import fft
 from .indexing import nonzero, repeat, scatter
 from .linear_algebra import (
@@ -44,7 +51,10 @@ __all__ = [
     "cholesky",
     "convolution",
     "convolution_input",
+    "convolution_input_products",
+    "convolution_products",
     "convolution_weight",
+    "convolution_weight_products",
     "det",
     "eig",
     "eigh",

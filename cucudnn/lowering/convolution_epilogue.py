@@ -1,0 +1,93 @@
+"""What cuDNN does with a convolution's result: a bias is added, then there is an activation."""
+
+from __future__ import annotations
+
+from ..graph import dtypes, ops
+from ..graph.node import Node
+from . import cudnn_graph, cudnn_table
+from .cudnn_graph import Problem
+from .epilogue import ROOT_HALF, Pattern, X, match
+from .group import NOWHERE, Epilogue, Group, through_view
+
+WORTHWHILE = 1 << 20  # bytes of a result from which on cuDNN compiles a kernel for it
+
+refused: set[Problem] = set()  # those whose kernel was slower than a convolution and a kernel
+
+_SMALL: Pattern = (ops.exp, (ops.negative, (ops.abs_, X)))
+_SIGMOID: Pattern = (
+    ops.divide,
+    (ops.where, (ops.greater_equal, X, 0.0), 1.0, _SMALL),
+    (ops.add, 1.0, _SMALL),
+)
+_GROWN: Pattern = (ops.add, 1.0, (ops.exp, (ops.negative, X)))
+# As `nn` writes them, and as people do. relu is left to a kernel: cuDNN's loses some NaN.
+ACTIVATIONS: tuple[tuple[str, Pattern], ...] = (
+    ("silu", (ops.divide, X, _GROWN)),
+    ("silu", (ops.multiply, X, _SIGMOID)),
+    ("sigmoid", _SIGMOID),
+    ("sigmoid", (ops.divide, 1.0, _GROWN)),
+    ("sigmoid", (ops.reciprocal, _GROWN)),
+    ("tanh", (ops.tanh, X)),
+    (
+        "gelu",
+        (ops.multiply, (ops.multiply, 0.5, X),
+         (ops.add, 1.0, (ops.erf, (ops.multiply, X, ROOT_HALF)))),
+    ),
+)  # fmt: skip
+
+
+def of_convolution(node: Node, reader: Group) -> Epilogue | None:
+    """The epilogue of a convolution, if cuDNN has a good plan for what its one reader does."""
+    (output,) = reader.outputs
+    if output.layout != node.layout:
+        return None
+    name, total = _activation(output)
+    bias = None if total is node else _bias(node, total)
+    if bias is None or through_view(bias, NOWHERE)[0] not in reader.loads:
+        return None
+    steps = ("bias", name) if name else ("bias",)
+    if not _is_good(node, steps):
+        return None
+    return Epilogue(name, bias, output, tuple(reader.members))
+
+
+def _activation(output: Node) -> tuple[str, Node]:
+    """The activation that gives a value, and what it is applied to. Of halves it may be computed
+    in float32."""
+    inner = output
+    if dtypes.is_half(output.dtype) and output.op is ops.astype and output.inputs:
+        (inner,) = output.inputs
+    for name, pattern in ACTIVATIONS:
+        found = match(inner, pattern)
+        if found is not None and found.dtype != output.dtype and found.op is ops.astype:
+            (found,) = found.inputs or (found,)
+        if found is not None and found.dtype == output.dtype:
+            return name, found
+    return "", output
+
+
+def _bias(node: Node, total: Node) -> Node | None:
+    """What a sum adds to the convolution, if it is the same at each place of a channel."""
+    if total.op is not ops.add or node not in (total.inputs or ()):
+        return None
+    first, second = total.inputs or (total, total)
+    bias = second if first is node else first
+    if bias.shape != node.shape:
+        return None
+    same = (a for a in range(len(node.shape)) if a != 1)
+    return None if any(bias.shape[a] > 1 and bias.strides[a] for a in same) else bias
+
+
+def _is_good(node: Node, steps: tuple[str, ...]) -> bool:
+    """Whether cuDNN's plan for a convolution and what follows is right and worth having."""
+    quality = cudnn_table.plan_of(node, steps)
+    if quality == "precompiled":
+        return steps == ("bias",)
+    if quality != "runtime" or node.nbytes < WORTHWHILE:
+        return False
+    images, weight = node.inputs or (node, node)
+    found = cudnn_graph.problem_of(
+        node.op.name, node.attrs, node.dtype.name, (images.shape, weight.shape, node.shape),
+        (images.strides, weight.strides, node.strides), steps,
+    )  # fmt: skip
+    return found is not None and found[0] not in refused

@@ -1,0 +1,138 @@
+"""cuDNN's plans: made, kept on disk, and run on CuPy's current device and stream.
+
+The caller holds the device's lock, so that a handle and a plan are used by one thread at a time.
+"""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from array import array
+from typing import Any
+
+import cupy
+
+from ...errors import CompileError
+from .. import compile as cache
+from .. import cudnn_table
+from ..cudnn_graph import Problem
+from .planner import Planner, Tried
+from .workshop import Workshop
+
+LIMIT = 4096  # plans that are kept
+
+_plans: dict[tuple[Problem, int], Plan | None] = {}
+_waiting: dict[tuple[Problem, int], Planner] = {}  # what the workshop was asked for
+_new: set[Problem] = set()  # plans with steps that nobody has timed yet
+_workshop = Workshop()
+_warned = False
+
+
+@functools.cache
+def missing() -> str:
+    """Why there is no cuDNN; empty if there is."""
+    try:
+        import cudnn
+
+        cudnn.backend_version()
+    except Exception as error:  # noqa: BLE001 - whatever is missing, convolutions go without it
+        return str(error) or type(error).__name__
+    return ""
+
+
+def _warn_once() -> None:
+    global _warned
+    if not _warned:
+        _warned = True
+        warnings.warn(
+            f"convolutions on CUDA run without cuDNN, and slower: {missing()}; install "
+            "cucudnn[cuda12] or cucudnn[cuda13]",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+
+
+@functools.cache
+def _handle(index: int) -> Any:
+    """cuDNN's handle of the current device. It lives as long as the process."""
+    import cudnn
+
+    return cudnn.create_handle()
+
+
+class Plan:
+    """A plan that only needs pointers."""
+
+    def __init__(self, content: bytes, handle: Any, count: int) -> None:
+        import cudnn
+
+        self.graph = cudnn.pygraph(handle=handle)  # keeps the plan alive
+        self.graph.deserialize(handle, list(content))
+        self.handle = handle
+        self.workspace = int(self.graph.get_workspace_size())
+        self.pointers = array("q", [0] * count)
+        self.address = self.pointers.buffer_info()[0]
+        self.set_stream = cudnn.set_stream
+        self.run = self.graph._lowered_graph._execute_with_raw_ptrs
+
+    def __call__(self, *pointers: int) -> None:
+        """Run it: pointers to x, the weight and y, and to what the steps take."""
+        self.set_stream(self.handle, cupy.cuda.get_current_stream().ptr)
+        memory = cupy.cuda.alloc(self.workspace) if self.workspace else None
+        for place, pointer in enumerate(pointers):
+            self.pointers[place] = pointer
+        workspace = memory.ptr if memory is not None else 0
+        self.run(self.address, len(pointers), workspace, self.handle.backend_handle, -1)
+
+
+def plan(problem: Problem, index: int) -> Plan | None:
+    """The plan of a problem on the current device, of that index; None if cuDNN has none.
+
+    One with steps that takes long to make is made beside what runs, and until then there is none.
+    """
+    key = problem, index
+    try:
+        return _plans[key]
+    except KeyError:
+        pass
+    if missing():
+        _warn_once()
+        return None
+    has: bool | None = True
+    planner = _waiting.get(key)
+    if planner is not None or (problem.steps and cudnn_table.quality_of(problem) == "runtime"):
+        if planner is None:
+            planner = _waiting[key] = Planner(problem, index)
+        has = _workshop.ask(planner)
+        if has is None:
+            return None
+        del _waiting[key]
+        _new.add(problem)
+    else:
+        planner = Tried(problem, index, _handle(index))
+    if len(_plans) >= LIMIT:
+        _plans.clear()
+    _plans[key] = found = _made(planner) if has else None
+    return found
+
+
+def _made(planner: Planner) -> Plan | None:
+    try:
+        (path,) = cache.artefact([planner.text], planner)
+    except CompileError:
+        return None
+    count = len(planner.problem.operands)
+    return Plan(path.read_bytes(), _handle(planner.index), count)
+
+
+def is_new(problem: Problem) -> bool:
+    """Whether a plan has been made beside what ran, and this is the first to ask so."""
+    if problem not in _new:
+        return False
+    _new.remove(problem)
+    return True
+
+
+def forget(problem: Problem, index: int) -> None:
+    """Have no plan of a problem."""
+    _plans[problem, index] = None
