@@ -88,6 +88,7 @@ def within(name: str, i: ndarray, n: int, axis: int, *, now: bool = False) -> nd
         If one is not within -n … n - 1, on the CPU or if it is asked for now. On CUDA it counts as
         the nearest one that is, and the error is raised when values are read.
     """
+    unit.note("uses index arrays, whose values are looked at")
     given, i = i, converted(i, dtypes.int64, copy=False)
     if not i.size:
         return i
@@ -125,7 +126,6 @@ def _check(name: str, n: int, axis: int, low: int, high: int) -> None:
 def _look_later(name: str, i: ndarray, n: int, axis: int) -> None:
     if unit.tracing():
         return  # nothing of it will run
-    unit.note("uses index arrays that are looked at later")
     version = _version(i)
     with i.device.lock:
         waiting = unlooked.setdefault(i.device.name, [])

@@ -2,7 +2,7 @@
 
 A function is looked at as code: the globals and closure variables that it and the functions it
 calls name, their defaults, and the attributes of objects. What cannot be looked at (code that is
-not Python's, side effects, objects that compute their attributes) makes it *unguardable*: then
+not Python's, side effects, objects of classes that are not plain) makes it *unguardable*: then
 nothing is known about its next call.
 """
 
@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import builtins
 import dis
-import functools
+import re
+import struct
 import types
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,29 +23,41 @@ from .caller import PACKAGE
 from .ndarray import ndarray
 from .scalar_names import JITTED
 
-MANY = 200  # things to look at: a call would be as slow as recording
+MANY = 400  # things to look at: a call would be as slow as recording
 
 Guard = Callable[[], bool]
 
 _MISSING = object()
-_IMMUTABLE = (
-    type(None), bool, int, float, complex, str, bytes, range, slice, np.generic, np.dtype,
-    type(Ellipsis), type(NotImplemented), np.ufunc,
-)  # fmt: skip
+_IMMUTABLE = {
+    type(None), bool, int, float, complex, str, bytes, range, type(Ellipsis), type(NotImplemented),
+    object,
+}  # fmt: skip
 # Builtin functions and classes that only compute.
 _PURE = {
     "abs", "all", "any", "bool", "complex", "dict", "divmod", "enumerate", "float", "frozenset",
-    "int", "isinstance", "issubclass", "len", "list", "max", "min", "pow", "range", "reversed",
-    "round", "set", "slice", "sorted", "str", "sum", "super", "tuple", "type", "zip",
+    "int", "isinstance", "issubclass", "len", "list", "max", "min", "object", "pow", "range",
+    "reversed", "round", "set", "slice", "sorted", "str", "sum", "super", "tuple", "zip",
 }  # fmt: skip
-_PURE_MODULES = {"math", "cmath", "operator", "_operator", "functools", "itertools"}
 _EFFECTS = {
     "STORE_GLOBAL", "DELETE_GLOBAL", "STORE_ATTR", "DELETE_ATTR", "IMPORT_NAME", "STORE_NAME",
-    "LOAD_BUILD_CLASS",
+    "LOAD_BUILD_CLASS", "MATCH_CLASS", "MATCH_KEYS",
 }  # fmt: skip
-
-
-_UNCALLED = {"__init__", "__new__", "__post_init__", "__setattr__", "__delattr__", "__del__"}
+# Names of the libraries' functions that do more than compute, or remember something.
+_ACTS = re.compile(
+    "(load|save|from|gen|set|get|mem|show|test|info|seed|random|print|nditer|vectorize|poly1d|"
+    "err|put|copyto|fill|place|config|flush|sync|cache|cuda|nested|tofile|bench|default_|lib|use)"
+)
+# What a plain class has in its namespace besides methods.
+_PLAIN = {
+    "__module__", "__dict__", "__weakref__", "__doc__", "__qualname__", "__annotations__",
+    "__hash__", "__dataclass_fields__", "__dataclass_params__", "__match_args__",
+    "__static_attributes__", "__firstlineno__", "__annotate__", "__annotate_func__",
+    "__annotations_cache__", "__parameters__", "__orig_bases__", "__type_params__",
+}  # fmt: skip
+_HOOKS = {"__getattr__", "__getattribute__", "__slots__", "__class_getitem__", "__set_name__"}
+_MAKES = {"__init__", "__new__", "__post_init__"}  # called with the class alone
+_UNCALLED = {*_MAKES, "__setattr__", "__delattr__", "__del__", "__init_subclass__", "__repr__"}
+_HEAP, _FIXED = 1 << 9, 1 << 8  # flags of classes: made at run time; that cannot be changed
 
 
 class UnguardableError(Exception):
@@ -63,6 +77,8 @@ class Guards:
     ----------
     arrays : list of ndarray
         The arrays among them.
+    has_classes : bool
+        Whether there are objects of Python classes, whose methods could get a number.
 
     Raises
     ------
@@ -70,21 +86,20 @@ class Guards:
     """
 
     def __init__(self, function: Any, objects: Iterable[Any] = ()) -> None:
-        self.checks: list[Guard] = []
-        self._named: list[tuple[Any, str, Any]] = []  # mappings, names, and values there
         self.arrays: list[ndarray] = []
-        self._keep: list[Any] = []  # so that no identity is used again
-        self._seen: set[int] = set()
+        self.has_classes = False
+        self._checks: list[Guard] = []
+        self._named: list[tuple[Any, str, Any]] = []  # mappings, names, and values there
+        self._keep: dict[int, Any] = {}  # by identity, so that none is used again
         self._globals: set[tuple[int, str]] = set()
         self._attributes: set[str] = set()
-        self._instances: list[Any] = []
-        self._numpy = False  # its modules are named
+        self._owners: list[Any] = []  # mappings of attributes
+        self._modules: list[Any] = []  # this package's and NumPy's
         self._visit(function)
         for x in objects:
             self._visit(x)
         self._visit_attributes()
-        if self._numpy and "random" in self._attributes:
-            raise UnguardableError("it draws random numbers of NumPy's")
+        self._visit_libraries()
 
     def hold(self) -> bool:
         """Whether everything is still as it was."""
@@ -92,33 +107,39 @@ class Guards:
             found = names.get(name, _MISSING)
             if found is not value and not _is_same(found, value):
                 return False
-        for check in self.checks:  # noqa: SIM110 - a generator would take twice the time
+        for check in self._checks:  # noqa: SIM110 - a generator would take twice the time
             if not check():
                 return False
         return True
 
+    def objects(self) -> list[Any]:
+        """Everything that was looked at."""
+        return list(self._keep.values())
+
     # --- values -----------------------------------------------------------------------------------
 
     def _visit(self, x: Any) -> None:
-        if isinstance(x, _IMMUTABLE) or id(x) in self._seen:
+        kind = type(x)
+        if kind in _IMMUTABLE or id(x) in self._keep:
             return
-        self._seen.add(id(x))
-        self._keep.append(x)
+        self._keep[id(x)] = x
         if len(self._keep) > MANY:
             raise UnguardableError("it depends on too much")
-        x = getattr(x, JITTED, x) if isinstance(x, types.FunctionType) else x
-        if type(x) is ndarray:
+        if kind is types.FunctionType:
+            inner = vars(x).get(JITTED)  # `functools.wraps` copies it, but not what it wraps
+            self._visit_function(inner if inner is vars(x).get("__wrapped__") and inner else x)
+        elif kind is ndarray:
             self._visit_array(x)
-        elif isinstance(x, types.FunctionType):
-            self._visit_function(x)
-        elif isinstance(x, (tuple, list, dict)):
+        elif kind in (tuple, list, dict):
             self._visit_container(x)
-        elif isinstance(x, types.MethodType):
+        elif kind is types.MethodType:
             self._visit(x.__func__)
             self._visit(x.__self__)
-        elif isinstance(x, functools.partial):
-            self._visit_container((x.func, x.args, x.keywords))
-        elif isinstance(x, types.ModuleType):
+        elif kind is property:
+            self._visit(x.fget)
+        elif kind in (staticmethod, classmethod):
+            self._visit(x.__func__)
+        elif kind is types.ModuleType or isinstance(x, types.ModuleType):
             self._visit_module(x)
         elif isinstance(x, type):
             self._visit_class(x, called=True)
@@ -128,57 +149,77 @@ class Guards:
     def _visit_array(self, x: ndarray) -> None:
         storage, node, shown = x._storage, x._storage.node, x._geometry
         self.arrays.append(x)
-        self.checks.append(
+        self._checks.append(
             lambda: x._storage is storage and storage.node is node and x._geometry is shown
         )
 
     def _visit_container(self, x: Any) -> None:
-        items = _items(x)
-        if not isinstance(x, tuple):
-            self.checks.append(lambda: _are_same(_items(x), items))
+        items = contents(x)
+        if type(x) is not tuple:
+            self._checks.append(lambda: are_same(contents(x), items))
         for item in items:
             self._visit(item)
 
     def _visit_module(self, x: types.ModuleType) -> None:
-        top, _, rest = x.__name__.partition(".")
-        if top == "numpy":
-            self._numpy = True
-        if top == "numpy" and "random" in rest:
-            raise UnguardableError("it draws random numbers of NumPy's")
-        if top in (PACKAGE, "numpy") or top in _PURE_MODULES:
-            return
-        self._instances.append(x)
+        top = x.__name__.partition(".")[0]
+        if top in (PACKAGE, "numpy"):
+            if "random" in x.__name__:
+                raise UnguardableError("it draws random numbers")
+            self._modules.append(x)
+        elif "__getattr__" in vars(x):
+            raise UnguardableError(f"the module {x.__name__} computes its attributes")
+        else:
+            self._owners.append(vars(x))
 
     def _visit_class(self, x: type, *, called: bool) -> None:
-        if x.__module__.partition(".")[0] in ("builtins", PACKAGE, "numpy"):
+        """A class of Python code and its bases. What makes objects counts if it is named itself."""
+        if x.__module__ in ("builtins", "numpy") or x.__module__.partition(".")[0] == PACKAGE:
+            if x.__flags__ & _HEAP and not x.__flags__ & _FIXED and x.__module__ != PACKAGE:
+                raise UnguardableError(f"{x.__name__} cannot be looked at")
             return
+        if type(x) is not type:
+            raise UnguardableError(f"{x.__name__} has a metaclass")
         for base in x.__mro__[:-1]:
-            for name in _UNCALLED if called else ():
-                self._visit(vars(base).get(name))
-            if base.__module__ == "builtins":
-                continue
-            if "__getattr__" in vars(base) or "__getattribute__" in vars(base):
-                raise UnguardableError(f"{base.__name__} computes its attributes")
-            self._instances.append(base)
+            held = vars(base)
+            if not base.__flags__ & _HEAP or base.__flags__ & _FIXED or _HOOKS & held.keys():
+                raise UnguardableError(f"{base.__name__} is not a plain class")
+            for name, value in held.items():
+                special = name[:2] == "__" == name[-2:] and name not in _PLAIN
+                if special and type(value) is not types.FunctionType:
+                    raise UnguardableError(f"{base.__name__}.{name} cannot be looked at")
+                if special and (name not in _UNCALLED or (called and name in _MAKES)):
+                    self._visit(value)
+            self._owners.append(held)
+            self._checks.append(partial(_has_length, held, len(held)))
 
     def _visit_instance(self, x: Any) -> None:
         kind = type(x)
-        if not hasattr(x, "__dict__") or kind.__flags__ & (1 << 9) == 0:  # no class of Python code
+        self.has_classes = True
+        if kind.__module__.partition(".")[0] in (PACKAGE, "numpy"):
             raise UnguardableError(f"{kind.__name__} is an object that cannot be looked at")
         self._visit_class(kind, called=False)
-        self._instances.append(x)
+        held = getattr(x, "__dict__", None)
+        if type(held) is not dict:
+            raise UnguardableError(f"{kind.__name__} is an object that cannot be looked at")
+        self._owners.append(held)
+        self._checks.append(lambda: type(x) is kind and x.__dict__ is held)
 
     # --- code -------------------------------------------------------------------------------------
 
-    def _visit_function(self, f: types.FunctionType) -> None:
-        if f.__module__ is not None and f.__module__.partition(".")[0] in (PACKAGE, "numpy"):
+    def _visit_function(self, f: Any) -> None:
+        if type(f) is not types.FunctionType:
+            self._visit(f)
+            return
+        module = str(f.__globals__.get("__name__", "")).partition(".")[0]
+        if module in (PACKAGE, "numpy"):
             return
         code, defaults, named = f.__code__, f.__defaults__, f.__kwdefaults__
-        self.checks.append(
-            lambda: f.__code__ is code and f.__defaults__ is defaults and f.__kwdefaults__ == named
+        self._checks.append(
+            lambda: f.__code__ is code and f.__defaults__ is defaults and f.__kwdefaults__ is named
         )
         self._visit(defaults)
         self._visit(named)
+        self._owners.append(vars(f))
         for cell in f.__closure__ or ():
             self._visit_cell(cell)
         self._visit_code(code, f.__globals__)
@@ -188,7 +229,7 @@ class Guards:
         for step in dis.get_instructions(code):
             name = step.opname
             if name in _EFFECTS or (name == "STORE_DEREF" and step.argval in free):
-                raise UnguardableError(f"{code.co_name} changes something outside of it")
+                raise UnguardableError(f"{code.co_name} does more than compute: {name}")
             if name in ("LOAD_GLOBAL", "LOAD_NAME"):
                 self._visit_global(step.argval, names)
             elif "ATTR" in name or "METHOD" in name:
@@ -198,26 +239,27 @@ class Guards:
                 self._visit_code(constant, names)
 
     def _visit_global(self, name: str, names: dict[str, Any]) -> None:
-        if name not in names:
-            found = getattr(builtins, name, None)
-            pure = isinstance(found, type) and issubclass(found, BaseException) or name in _PURE
-            if not pure:
-                raise UnguardableError(f"{name} does more than compute")
-        if (id(names), name) not in self._globals:
-            self._globals.add((id(names), name))
+        if (id(names), name) in self._globals:
+            return
+        self._globals.add((id(names), name))
+        if name in names:
             self._visit_slot(names, name)
+            return
+        found = getattr(builtins, name, None)
+        if name not in _PURE and not (isinstance(found, type) and issubclass(found, BaseException)):
+            raise UnguardableError(f"{name} does more than compute")
+        self._named += [(names, name, _MISSING), (vars(builtins), name, found)]
 
     def _visit_slot(self, names: Any, name: str) -> None:
         found = names.get(name, _MISSING)
-        self._keep.append(names)
         self._named.append((names, name, found))
         if found is not _MISSING:
             self._visit(found)
 
     def _visit_cell(self, cell: Any) -> None:
         found = _contents(cell)
-        self._keep.append(cell)
-        self.checks.append(lambda: _is_same(_contents(cell), found))
+        self._keep[id(cell)] = cell
+        self._checks.append(lambda: _is_same(_contents(cell), found))
         if found is not _MISSING:
             self._visit(found)
 
@@ -229,34 +271,46 @@ class Guards:
         done: set[tuple[int, str]] = set()
         while True:
             todo = [
-                (x, name)
-                for x in self._instances
-                for name in sorted(self._attributes | _special(x))
-                if (id(x), name) not in done
+                (held, name)
+                for held in self._owners
+                for name in sorted(self._attributes)
+                if (id(held), name) not in done
             ]
             if not todo:
                 return
-            for x, name in todo:
-                done.add((id(x), name))
-                held = vars(x)
-                value = held.get(name, _MISSING)
-                if isinstance(value, (property, staticmethod, classmethod)):
-                    value = getattr(value, "fget", None) or getattr(value, "__func__", None)
-                    self._visit(value)
-                elif value is not _MISSING or not isinstance(x, type):
-                    self._visit_slot(held, name)
+            for held, name in todo:
+                done.add((id(held), name))
+                self._visit_slot(held, name)
+                if len(done) > MANY:
+                    raise UnguardableError("it depends on too much")
+
+    def _visit_libraries(self) -> None:
+        """The functions of this package and of NumPy that the code may name."""
+        for module in self._modules:
+            held = vars(module)
+            for name in self._attributes & held.keys():
+                value = held[name]
+                if _ACTS.match(name) or (
+                    not isinstance(value, (types.ModuleType, type)) and not _is_library(value)
+                ):
+                    raise UnguardableError(f"{module.__name__}.{name} does more than compute")
+                self._named.append((held, name, value))
+                if isinstance(value, types.ModuleType) and value not in self._modules:
+                    self._modules.append(value)
 
 
-def _special(x: Any) -> set[str]:
-    """Methods that are called without being named. Those that make an object are looked at with
-    its class."""
-    if not isinstance(x, type):
-        return set()
-    return {
-        n
-        for n, v in vars(x).items()
-        if n[:2] == "__" and n not in _UNCALLED and isinstance(v, types.FunctionType)
-    }
+def contents(x: Any) -> list[Any]:
+    """The items of a tuple or list; the keys and values of a dict."""
+    return [i for pair in x.items() for i in pair] if isinstance(x, dict) else list(x)
+
+
+def are_same(a: list[Any], b: list[Any]) -> bool:
+    """Whether the items are the same objects, or equal plain values."""
+    return len(a) == len(b) and all(map(_is_same, a, b))
+
+
+def _has_length(x: Any, n: int) -> bool:
+    return len(x) == n
 
 
 def _contents(cell: Any) -> Any:
@@ -266,27 +320,47 @@ def _contents(cell: Any) -> Any:
         return _MISSING
 
 
-def _items(x: Any) -> list[Any]:
-    return [i for pair in x.items() for i in pair] if isinstance(x, dict) else list(x)
-
-
 def _is_same(a: Any, b: Any) -> bool:
-    """The same object, or equal numbers or texts of one type and, of zeros, of one sign."""
+    """The same object, or numbers or texts of one type and with the same bits."""
     if a is b:
         return True
-    return type(a) is type(b) and isinstance(a, _IMMUTABLE) and repr(a) == repr(b)
+    return type(a) is type(b) and type(a) in _IMMUTABLE and bits(a) == bits(b)
 
 
-def _are_same(a: list[Any], b: list[Any]) -> bool:
-    return len(a) == len(b) and all(map(_is_same, a, b))
+def bits(x: Any) -> Any:
+    """A plain value as something that is equal for equal bits alone: 0.0 is not -0.0."""
+    if type(x) is float:
+        return struct.pack("d", x)
+    if type(x) is complex:
+        return struct.pack("dd", x.real, x.imag)
+    return x
 
 
 def _is_pure(x: Any) -> bool:
-    """True for functions that are not Python code and only compute."""
-    if isinstance(x, (types.BuiltinFunctionType, types.BuiltinMethodType)):
-        module = x.__module__ or ""
-        return module in _PURE_MODULES or (module == "builtins" and x.__name__ in _PURE)
-    return type(x).__module__.partition(".")[0] in (PACKAGE, "numpy") and callable(x)
+    """True for functions that are not Python code and only compute, and for values of NumPy's."""
+    if isinstance(x, types.BuiltinFunctionType):
+        module = x.__module__
+        return module in ("math", "cmath") or (module == "builtins" and x.__name__ in _PURE)
+    if isinstance(x, np.generic):
+        return type(x).__module__ in ("numpy", "ml_dtypes") and not isinstance(x, np.void)
+    return isinstance(x, np.dtype) or _is_library(x)
+
+
+def _is_library(x: Any) -> bool:
+    """True for a function or a constant of NumPy's or this package's that is one by its name."""
+    if type(x) in _IMMUTABLE or isinstance(x, (np.dtype, np.generic)):
+        return True
+    if type(x) is types.FunctionType:
+        module = str(x.__globals__.get("__name__", "")).partition(".")[0]
+        return module in (PACKAGE, "numpy") and not _ACTS.match(x.__name__)
+    name = getattr(x, "__name__", "")
+    kind = type(x).__name__
+    if kind in ("ufunc", "_ArrayFunctionDispatcher", "builtin_function_or_method"):
+        return getattr(np, name, None) is x and not _ACTS.match(name)
+    return type(x).__module__.partition(".")[0] == PACKAGE and kind == "ufunc"
+
+
+# --- the parameters of a function -----------------------------------------------------------------
 
 
 def used_only_in_operators(code: types.CodeType, name: str) -> bool:
@@ -294,9 +368,7 @@ def used_only_in_operators(code: types.CodeType, name: str) -> bool:
     of a class of ours sees every use."""
     if name in code.co_cellvars:
         return False
-    steps = [
-        s for s in dis.get_instructions(code) if s.opname not in ("CACHE", "EXTENDED_ARG", "NOP")
-    ]
+    steps = [s for s in dis.get_instructions(code) if s.opname not in _NOTHING]
     for k, step in enumerate(steps):
         if step.argval == name and step.opname.startswith(("STORE_FAST", "DELETE_FAST")):
             return False
@@ -324,4 +396,4 @@ def _feeds_operator(steps: list[dis.Instruction]) -> bool:
     return simple and len(following) > 1 and following[1].opname in _OPERATORS
 
 
-__all__ = ["Guards", "UnguardableError", "used_only_in_operators"]
+__all__ = ["Guards", "UnguardableError", "are_same", "bits", "contents", "used_only_in_operators"]

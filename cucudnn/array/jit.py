@@ -22,7 +22,14 @@ from ..lowering.log import recording
 from ..lowering.replay import Draft, Replay, is_number
 from ..settings import Settings, current
 from . import unit
-from .guards import Guards, UnguardableError, used_only_in_operators
+from .guards import (
+    Guards,
+    UnguardableError,
+    are_same,
+    bits,
+    contents,
+    used_only_in_operators,
+)
 from .ndarray import ndarray, view, wrap
 from .parameter import Parameter
 from .scalar_names import JITTED
@@ -31,6 +38,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 FEW = 4  # recordings for arguments of the same kinds; they keep the arrays that they depend on
+DEEP = 20  # containers in containers
 MANY = 64  # recordings that are not used again: then there will be no more
 
 
@@ -129,10 +137,11 @@ class Recording(NamedTuple):
     outputs: list[tuple[int, Node, bool]]
     tree: Any
 
-    def holds(self, settings: Settings) -> bool:
-        """Whether everything that it depends on is as it was."""
-        same = settings is self.settings or settings == self.settings
-        return same and self.guards.hold()
+    def holds(self, settings: Settings, given: Given) -> bool:
+        """Whether everything that it depends on is as it was, and apart from the arguments."""
+        if settings is not self.settings and settings != self.settings:
+            return False
+        return self.guards.hold() and are_apart(given, self.guards)
 
     def again(self, given: Given) -> Any:
         """The call, with other arrays and numbers of the same kinds."""
@@ -155,6 +164,14 @@ class Recording(NamedTuple):
         return _filled(self.tree, given.arrays, made)
 
 
+def are_apart(given: Given, guards: Guards) -> bool:
+    """Whether no argument is an array that the function depends on anyway."""
+    if not guards.arrays:
+        return True
+    others = [x._storage for x in guards.arrays]
+    return not any(x._storage is s for x in given.arrays for s in others)
+
+
 class UnfitError(Exception):
     """Arguments of which no recording is made."""
 
@@ -171,9 +188,11 @@ class Given:
         Those that may change.
     objects : list
         What is none of these, nor a plain value.
+    containers : list of (object, list)
+        Tuples, lists and dicts, and what was in them.
     """
 
-    __slots__ = ("arrays", "key", "numbers", "objects")
+    __slots__ = ("arrays", "containers", "key", "numbers", "objects")
 
     def __init__(
         self,
@@ -184,6 +203,7 @@ class Given:
         self.arrays: list[ndarray] = []
         self.numbers: list[float] = []
         self.objects: list[Any] = []
+        self.containers: list[tuple[Any, list[Any]]] = []
         key: list[Any] = []
         for number, x in enumerate(args):
             if type(x) is ndarray:
@@ -204,38 +224,44 @@ class Given:
             raise UnfitError
         if node.data is None:
             evaluation.evaluate([node])
-        same = [i for i, y in enumerate(self.arrays) if y._storage is x._storage]
-        key += (
-            node.layout,
-            node.device,
-            x._scalar,
-            node.data.address & 15,
-            same[0] if same else None,
-        )
+        storage = x._storage
+        same = next((i for i, y in enumerate(self.arrays) if y._storage is storage), None)
+        key += (node.layout, node.device, x._scalar, node.data.address & 15, same)
         self.arrays.append(x)
 
-    def _tree(self, x: Any, key: list[Any]) -> None:
+    def _tree(self, x: Any, key: list[Any], depth: int = 0) -> None:
         kind = type(x)
         if kind is ndarray:
             self._array(x, key)
-        elif isinstance(x, (tuple, list)):
-            key += (kind, len(x))
-            for item in x:
-                self._tree(item, key)
-        elif kind is dict:
-            key += (dict, len(x))
-            for name, item in x.items():
-                self._tree(name, key)
-                self._tree(item, key)
+        elif kind in (tuple, list, dict):
+            if depth == DEEP:
+                raise UnfitError
+            items = contents(x)
+            key += (kind, len(items))
+            self.containers.append((x, items))
+            for item in items:
+                self._tree(item, key, depth + 1)
         elif kind in (int, bool, str, bytes, type(None), type(Ellipsis)):
             key += (kind, x)
-        elif isinstance(x, (float, complex, np.generic, np.dtype, slice, range)):
-            key += (kind, repr(x))  # equal texts, equal bits; -0.0 is not 0.0
+        elif kind in (float, complex):
+            key += (kind, bits(x))
+        elif isinstance(x, np.generic):
+            if isinstance(x, np.void):
+                raise UnfitError
+            key += (kind, x.tobytes())
+        elif isinstance(x, np.dtype):
+            key += (np.dtype, x)
+        elif kind is slice:
+            self._tree((x.start, x.stop, x.step), key, depth + 1)
         elif hasattr(x, "__dlpack__") or hasattr(x, "__array_interface__"):
             raise UnfitError  # others may write to it
         else:
             key += (kind, id(x))
             self.objects.append(x)
+
+    def unchanged(self) -> bool:
+        """Whether the lists and dicts among the arguments are as they were."""
+        return all(are_same(contents(x), items) for x, items in self.containers)
 
 
 class Recorded:
@@ -259,7 +285,7 @@ class Recorded:
             return self._called(args, kwargs)
         found = self.recordings.get(given.key)
         for recorded in found or ():
-            if recorded.holds(settings):
+            if recorded.holds(settings, given):
                 self.unused = 0
                 return recorded.again(given)
         return self._first(given, args, kwargs)
@@ -273,6 +299,7 @@ class Recorded:
     def _first(self, given: Given, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call it, and keep a recording if it can be repeated."""
         self.unused += 1
+        free = self.free
         try:
             guards = Guards(self.function, given.objects)
         except UnguardableError:
@@ -280,7 +307,11 @@ class Recorded:
         if self.unused > MANY:
             self._stop()
             return self._called(args, kwargs)
-        parameters = {i: Parameter(args[i]) for i in self.free if _is_float(args, i)}
+        if not are_apart(given, guards):
+            return self._called(args, kwargs)
+        evaluation.evaluate([x._storage.node for x in guards.arrays])
+        floats = [] if guards.has_classes else [i for i in sorted(free) if _is_float(args, i)]
+        parameters = {i: Parameter(args[i]) for i in floats}
         stand_ins = tuple(parameters.get(i, x) for i, x in enumerate(args))
         draft = None
         with unit.watched() as watch:
@@ -291,14 +322,18 @@ class Recorded:
                     if not watch.why and not unit.is_waiting():
                         draft = _draft(results)
             except Exception:
-                if parameters and not watch.why:  # perhaps because they are no plain floats
-                    self.free = frozenset()
+                clean = not watch.why and guards.hold() and given.unchanged()
+                if clean and any(p.derived for p in parameters.values()):
+                    self.free = frozenset()  # perhaps because they are no floats
                     return self._called(args, kwargs)
                 raise
         if watch.why:
             self._give_up(watch)
-        elif draft is not None and guards.hold():
-            self._keep(draft, guards, given, parameters, returned)
+        elif draft is not None and guards.hold() and given.unchanged():
+            if len(floats) != len(given.numbers):
+                self.free = frozenset()  # from now on their values are looked at
+            else:
+                self._keep(draft, guards, given, parameters, returned)
         else:
             self._stop()
         return returned
@@ -328,8 +363,11 @@ class Recorded:
             return
         try:
             recorded = _recording(draft, guards, given, list(parameters.values()), returned)
-        except UnfitError:
+        except (UnfitError, RecursionError):  # the latter: a list in itself
             self._stop()
+            return
+        if recorded.numbers and recorded.replay.knows_scalars:
+            self.free = frozenset()
             return
         found = self.recordings.setdefault(given.key, [])
         found.append(recorded)
@@ -393,7 +431,7 @@ def _recording(
             memory[slot] = node.data
         else:
             raise UnfitError
-    template = _Template(given.arrays, guards.arrays, draft)
+    template = _Template(given, guards, draft)
     tree = template.of(returned)
     replay = draft.finished()
     if replay is None:
@@ -417,8 +455,8 @@ class _Template:
 
     Parameters
     ----------
-    given, fixed : list of ndarray
-        Arguments, and arrays that the function depends on.
+    given : Given
+    guards : Guards
     draft : Draft
 
     Attributes
@@ -427,8 +465,9 @@ class _Template:
         As in `Recording`.
     """
 
-    def __init__(self, given: list[ndarray], fixed: list[ndarray], draft: Draft) -> None:
-        self.given, self.fixed, self.draft = given, fixed, draft
+    def __init__(self, given: Given, guards: Guards, draft: Draft) -> None:
+        self.given, self.fixed, self.draft = given.arrays, guards.arrays, draft
+        self.known = {id(x) for x, _ in given.containers} | {id(x) for x in guards.objects()}
         self.outputs: list[tuple[int, Node, bool]] = []
         self._numbers: dict[int, int] = {}  # of outputs, by the identity of storages
 
@@ -437,6 +476,8 @@ class _Template:
         kind = type(x)
         if kind is ndarray:
             return self._array(x)
+        if id(x) in self.known and kind is not tuple:
+            raise UnfitError  # a list of others', and not a new one
         if kind is tuple or kind is list:
             return kind(map(self.of, x))
         if isinstance(x, tuple) and hasattr(x, "_fields"):
@@ -458,6 +499,8 @@ class _Template:
                 return Place(False, number, shown)
         if any(x is y for y in self.fixed):
             return x
+        if any(storage is y._storage for y in self.fixed):
+            raise UnfitError  # another handle on what the function depends on
         slot = self.draft.slot(storage.node)
         if slot is None:
             raise UnfitError
@@ -486,15 +529,14 @@ def _filled(tree: Any, given: list[ndarray], made: list[ndarray]) -> Any:
 
 def _arrays(tree: Any) -> list[ndarray]:
     """The arrays in lists, tuples and dicts."""
-    found, stack = [], [tree]
+    found, stack, seen = [], [tree], set()
     while stack:
         item = stack.pop()
         if type(item) is ndarray:
             found.append(item)
-        elif isinstance(item, dict):
-            stack += item.values()
-        elif isinstance(item, (list, tuple)):
-            stack += item
+        elif isinstance(item, (dict, list, tuple)) and id(item) not in seen:
+            seen.add(id(item))
+            stack += item.values() if isinstance(item, dict) else item
     return found[::-1]
 
 

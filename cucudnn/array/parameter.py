@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import builtins
+import math
 import operator
+from collections.abc import Callable
 from typing import Any
 
 
-class Parameter(float):
-    """A float that knows what it is used for.
+class Parameter:
+    """What stands for a float, and knows what it is used for. It is no float, so that nobody reads
+    its value unseen.
+
+    Parameters
+    ----------
+    value : float
 
     Attributes
     ----------
@@ -17,59 +25,68 @@ class Parameter(float):
         Whether anything else was done with it.
     """
 
-    __slots__ = ("derived", "shown")
+    __slots__ = ("_value", "derived", "shown")
     __array_ufunc__ = None  # NumPy's scalars leave operations to it
 
     def __init__(self, value: float) -> None:
+        self._value = value
         self.derived = False
         self.shown: list[float] = []
 
     def operand(self) -> float:
         """A number to be put into a graph."""
-        fresh = float.__mul__(self, 1.0)
+        fresh = self._value * 1.0
         self.shown.append(fresh)
         return fresh
 
     def plain(self) -> float:
         """The number, for anything else."""
         self.derived = True
-        return float.__mul__(self, 1.0)
+        return self._value
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.plain(), name)
 
 
-def _operands(x: Any) -> Any:
+def _plain(x: Any) -> Any:
     return x.plain() if type(x) is Parameter else x
 
 
-def _seen(name: str) -> Any:
-    """A method of floats, noted."""
-    original = getattr(float, name)
-    reflected = name.startswith("__r") and name not in ("__repr__", "__round__")
-    word = name.strip("_")
-    operate = vars(operator).get(f"__{word[1:] if reflected else word}__")
-
-    def method(self: Parameter, *operands: Any) -> Any:
+def _left(operate: Callable[[Any, Any], Any]) -> Any:
+    def method(self: Parameter, other: Any) -> Any:
         from .ndarray import ndarray  # which needs this module
 
-        if len(operands) == 1 and type(operands[0]) is ndarray:
+        if type(other) is ndarray:
             return NotImplemented  # the array's method is next
-        value, others = self.plain(), [_operands(x) for x in operands]
-        if operate is None or len(others) != 1:
-            return original(value, *others)
-        return operate(*others, value) if reflected else operate(value, *others)
+        return operate(self.plain(), _plain(other))
 
-    method.__name__ = name
     return method
 
 
-_NOT_USES = {
-    "__new__", "__init__", "__getattribute__", "__class__", "__init_subclass__",
-    "__subclasshook__", "__doc__", "__dir__", "__setattr__", "__delattr__", "__sizeof__",
-    "__getformat__", "fromhex", "from_number", "__reduce__", "__reduce_ex__", "__getstate__",
-}  # fmt: skip
+def _right(operate: Callable[[Any, Any], Any]) -> Any:
+    return lambda self, other: operate(_plain(other), self.plain())
 
-for _name in dir(float):
-    if _name not in _NOT_USES and callable(getattr(float, _name)):
-        setattr(Parameter, _name, _seen(_name))
+
+def _alone(function: Callable[..., Any]) -> Any:
+    return lambda self, *more: function(self.plain(), *more)
+
+
+for _name in (
+    "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "divmod", "matmul", "and", "or",
+    "xor", "lshift", "rshift",
+):  # fmt: skip
+    _operate = getattr(operator, f"__{_name}__", builtins.divmod)
+    setattr(Parameter, f"__{_name}__", _left(_operate))
+    setattr(Parameter, f"__r{_name}__", _right(_operate))
+for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
+    setattr(Parameter, f"__{_name}__", _left(getattr(operator, _name)))
+_functions: dict[str, Callable[..., Any]] = {
+    "neg": operator.neg, "pos": operator.pos, "abs": abs, "bool": bool, "float": float, "int": int,
+    "complex": complex, "hash": hash, "repr": repr, "str": str, "format": format, "round": round,
+    "trunc": math.trunc, "floor": math.floor, "ceil": math.ceil,
+}  # fmt: skip
+for _name, _function in _functions.items():
+    setattr(Parameter, f"__{_name}__", _alone(_function))
 
 
 __all__ = ["Parameter"]

@@ -33,7 +33,10 @@ class Draft:
     def __init__(self, device: Device, roots: list[Node]) -> None:
         self.device = device
         decided, nodes, asked = evaluation.settle(device, roots, set())
-        self.plain = not decided.in_place
+        self.plain = bool(nodes) and not decided.in_place  # of extent 0 there is nothing to compute
+        if not nodes:
+            self.leaves, self.shadows = [], []
+            return
         self.signature: Signature = sign(nodes, asked, decided.in_place)
         self.leaves = list(enumerate(self.signature.order))[len(nodes) :]
         self.shadows = [_shadow(n) for n in self.signature.order]
@@ -44,13 +47,17 @@ class Draft:
 
     def slot(self, node: Node) -> int | None:
         """The slot of a node; None if the evaluation has nothing to do with it."""
+        if not self.plain:
+            return None
         return self.signature.slots.get(node)
 
     def finished(self) -> Replay | None:
         """After the evaluation: its plan, to be run again; None if that cannot be done."""
+        if not self.plain:
+            return None
         signature, self.signature = self.signature, None  # type: ignore[assignment]
         plan = evaluation.known_plan(self.device, signature.key)
-        if plan is None or not self.plain or plan.shifts != signature.shifts:
+        if plan is None or plan.shifts != signature.shifts:
             return None
         if any(isinstance(s, KernelStep) and s.base >= 0 for s in plan.steps):
             return None
@@ -72,6 +79,8 @@ class Replay:
         self.device = device
         self.plan = plan
         self.shadows = shadows
+        # a call that does what follows it was chosen for the values of scalars
+        self.knows_scalars = any(isinstance(s, LibraryStep) and s.epilogue for s in plan.steps)
         self._sizes = [n.nbytes for n in shadows]
         self._operations = sum(len(s.nodes) for s in plan.steps)
 

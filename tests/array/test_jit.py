@@ -1,6 +1,7 @@
 """jit."""
 
 import collections
+import functools
 import math
 import random
 import threading
@@ -627,6 +628,210 @@ def test_reading_warns_once(device):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         same(f(-xp.ones(3)), [-1, -1, -1])
+
+
+@pytest.mark.usefixtures("fused")
+def test_index_arrays_are_looked_at_each_time(device):
+    f = xp.jit(lambda x, i: x[i] * 2)
+    x = xp.asarray([1.0, 2.0, 3.0])
+    i = xp.asarray([0, 1, 2])
+    same(x[i], [1, 2, 3])
+    same(f(x, i), [2, 4, 6])
+    same(f(x, xp.asarray([-1, -2, 0])), [6, 4, 2])
+    with pytest.raises(IndexError):
+        np.asarray(f(x, xp.asarray([50, 0, 0])))
+
+
+@pytest.mark.usefixtures("fused")
+def test_an_argument_that_is_a_global_too(device):
+    w = xp.asarray([1.0, 2.0])
+    other = xp.asarray([5.0, 6.0])
+    f = xp.jit(lambda x: x * 10 + w)
+    for x in (w, other, w, other):
+        same(f(x), np.asarray(x) * 10 + np.asarray(w))
+
+
+@pytest.mark.usefixtures("fused")
+def test_a_global_that_is_pending_and_needs_an_argument(device):
+    a = xp.asarray([1.0, 2.0])
+    w = a * 2
+    f = xp.jit(lambda x: x + w)
+    same(f(a), [3, 6])
+    same(f(xp.asarray([10.0, 20.0])), [12, 24])
+
+
+@pytest.mark.usefixtures("fused")
+def test_a_view_of_a_global_that_is_returned(device):
+    w = xp.asarray([1.0, 2.0, 3.0])
+    f = xp.jit(lambda x: (x * w, w[1:]))
+    for k in range(3):
+        _, part = f(xp.ones(3))
+        part[0] = 10 * k
+        assert float(w[1]) == 10 * k
+
+
+@pytest.mark.usefixtures("fused")
+def test_lists_and_dicts_are_the_users(device):
+    kept = [1]
+
+    def append(x, items):
+        items.append(x * 2)
+        return x + 1
+
+    def give(x):
+        return x * 2, kept
+
+    f, g = xp.jit(append), xp.jit(give)
+    for n in range(3):
+        items = []
+        f(xp.ones(2), items)
+        assert len(items) == 1
+        _, returned = g(xp.ones(2))
+        returned.append(n)
+    assert kept == [1, 0, 1, 2]
+
+
+@pytest.mark.usefixtures("fused")
+def test_many_float_parameters_keep_their_places(device):
+    def g(x, a, c, d, e, f, h, i, k):
+        return x * a + k + float(c + d + e + f + h + i)
+
+    f = xp.jit(g)
+    x = xp.asarray([1.0, 2.0])
+    for a, k in ((2.0, 30.0), (3.0, 50.0)):
+        arguments = (a, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, k)
+        same(f(x, *arguments), g(x, *arguments))
+
+
+class Number:
+    def __mul__(self, k):
+        return math.sqrt(k)
+
+    def __mod__(self, k):
+        return k
+
+
+@pytest.mark.usefixtures("fused")
+@pytest.mark.parametrize("body", [
+    lambda x, k: x * (1j * k), lambda x, k: x + (1j - k), lambda x, k: x * (k == 2 + 0j),
+    lambda x, k: x * float("%.1f" % k), lambda x, k: x * (Number() * k),  # noqa: UP031
+    lambda x, k: x * (NUMBER * k), lambda x, k: x * (NUMBER % k),
+])  # fmt: skip
+def test_what_takes_a_float_on_its_left(device, body):
+    f = xp.jit(body)
+    x = xp.asarray(numbers(3))
+    for k in (4.0, 9.0, 0.25):
+        same(f(x, k), body(x, k))
+
+
+NUMBER = Number()
+
+
+@pytest.mark.usefixtures("fused")
+def test_helpers_and_their_attributes(device):
+    inner = xp.jit(lambda x: x + 1)
+    gain = [2.0]
+
+    @functools.wraps(inner)
+    def wrapped(x):
+        return inner(x) * gain[0]
+
+    @functools.wraps(np.sum)
+    def renamed(x):
+        return x * gain[0]
+
+    def attributed(x):
+        return x * attributed.k
+
+    attributed.k = 1.0
+
+    @functools.lru_cache
+    def cached(n):
+        return n * gain[0]
+
+    functions = [
+        xp.jit(lambda x: wrapped(x)), xp.jit(lambda x: renamed(x)),
+        xp.jit(lambda x: attributed(x)), xp.jit(lambda x: x * cached(3)),
+    ]  # fmt: skip
+    plain = [wrapped, renamed, attributed, lambda x: x * cached(3)]
+    x = xp.asarray([1.0, 2.0])
+    for k in (2.0, 2.0, 5.0, 7.0):
+        gain[0] = attributed.k = k
+        cached.cache_clear()
+        for f, g in zip(functions, plain, strict=True):
+            same(f(x), g(x))
+
+
+class Base:
+    k = 1.0
+
+    @property
+    def gain(self):
+        return self.k
+
+    def __bool__(self):
+        return self.k > 2
+
+
+class Derived(Base):
+    pass
+
+
+@pytest.mark.usefixtures("fused")
+def test_classes_that_change(device, monkeypatch):
+    o = Derived()
+    f = xp.jit(lambda x: x * o.gain * o.k if o else x - o.k)
+
+    def plain(x):
+        return x * o.gain * o.k if o else x - o.k
+
+    x = xp.asarray([1.0, 2.0])
+    same(f(x), plain(x))
+    same(f(x), plain(x))
+    for owner, name, value in (
+        (Derived, "k", 5.0), (o, "k", 7.0), (Base, "gain", property(lambda self: 100.0)),
+        (Derived, "__bool__", lambda self: False), (o, "__class__", Base),
+    ):  # fmt: skip
+        monkeypatch.setattr(owner, name, value, raising=False)
+        same(f(x), plain(x))
+
+
+@pytest.mark.usefixtures("fused")
+def test_objects_that_die_are_not_taken_for_others(device):
+    class Count(int):
+        pass
+
+    f = xp.jit(lambda x, n: x * int(n))
+    for n in (5, 7, 9):
+        same(f(xp.ones(2), Count(n)), [n, n])
+
+
+def test_a_failing_call_acts_once(device):
+    kept = []
+
+    @xp.jit
+    def f(x, k):
+        kept.append(1)
+        y = x * k
+        raise ValueError(y.shape)
+
+    with pytest.raises(ValueError, match="2"):
+        f(xp.ones(2), 2.0)
+    assert len(kept) == 1
+
+
+def test_lists_in_themselves(device):
+    @xp.jit
+    def f(x):
+        items = [x * 2]
+        items.append(items)
+        return items
+
+    items = [xp.ones(2)]
+    items.append(items)
+    for _ in range(2):
+        same(f(xp.ones(2))[0], [2, 2])
+        assert xp.jit(len)(items) == 2
 
 
 # --- what functions depend on ---------------------------------------------------------------------
