@@ -164,8 +164,9 @@ def stays(group: Group, row: Shape) -> bool:
     if device == "cpu":
         short = count <= CACHED
     else:  # without loads by fours there are too few registers for two blocks
-        most = kernel.RESIDENT * (1 if count % 4 else get(device).spread)
-        short = count <= most
+        short = count <= kernel.RESIDENT or (
+            count % 4 == 0 and count <= kernel.RESIDENT * get(device).spread
+        )
     if not short or group.written is not None:
         return False
     inner = sum(any(p.strides[-len(row) :]) for places in group.loads.values() for p in places)

@@ -74,7 +74,7 @@ COSTS: dict[str, Cost] = {
         "diamond_cycle": (2, 0, 1.50),
         "xent": (2, 0, 1.00),
         "pairdist": (1, 0, 1.00),
-        "pairdist_pre": (2, 0, 1.01),
+        "pairdist_pre": (2, 0, 1.00),
         "kmeans": (2, 0, 8.11),
         "kernel_sum": (2, 0, 1928.53),
         "attention_sum": (2, 0, 125.12),
