@@ -260,14 +260,14 @@ def _position(key: Key, steps: Sequence[int], indices: Sequence[Node], device: s
 
 
 def checked(key: Key, *, now: bool = False) -> tuple[ndarray, ...]:
-    """The index arrays of a key as int64, from 0 to the extents - 1. Where they name nothing, they
-    are not looked at, as NumPy does not."""
-    if not shapes.size(key.common):
-        return tuple(converted(i, dtypes.int64, copy=False) for i in key.arrays)
-    extents = [key.shown.shape[a] for a in key.axes]
+    """The index arrays of a key as int64, from 0 to the extents - 1. Where they name nothing, only
+    those without axes are looked at: NumPy takes them for integers."""
+    nothing = not shapes.size(key.common)
     return tuple(
-        bounds.within("", i, n, a, now=now)
-        for i, n, a in zip(key.arrays, extents, key.axes, strict=True)
+        converted(i, dtypes.int64, copy=False)
+        if nothing and i.ndim
+        else bounds.within("", i, key.shown.shape[a], a, now=now)
+        for i, a in zip(key.arrays, key.axes, strict=True)
     )
 
 

@@ -352,3 +352,19 @@ def test_an_index_array_that_is_overwritten_inside_of_a_unit():
 
     with xp.config(compile="always"):
         assert set(np.unique(np.asarray(function(x, i)))) <= {0.0, 4.0}
+
+
+@pytest.mark.parametrize("i", [4, np.array(4), np.array([4]), np.array([[4]])], ids=str)
+@pytest.mark.parametrize("nothing", [False, np.zeros(0, int), np.zeros((0, 1), int)], ids=str)
+def test_what_names_nothing(device, i, nothing):
+    """NumPy looks at integers and 0-d arrays all the same."""
+    a = np.zeros((3, 3))
+    x = xp.asarray(a, device=device)
+    key = (i, nothing)
+    if np.ndim(i):
+        assert xp.asnumpy(x[key]).shape == a[key].shape
+        return
+    with pytest.raises(IndexError):
+        a[key]
+    with pytest.raises(IndexError):
+        xp.asnumpy(x[key])
