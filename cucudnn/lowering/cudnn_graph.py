@@ -54,7 +54,7 @@ class Problem:
     x: Shape
     weight: Shape
     y: Shape
-    last: tuple[bool, bool, bool]
+    last: tuple[bool, ...]
     stride: Extents
     padding: Pads
     dilation: Extents
@@ -103,10 +103,14 @@ def layouts(shape: Shape, strides: Strides, itemsize: int) -> tuple[bool, ...]:
 def problem_of(
     op: str, attrs: tuple[Any, ...], dtype: str, sizes: tuple[Shape, Shape, Shape],
     strides: tuple[Strides, Strides, Strides], steps: tuple[str, ...] = (),
-) -> tuple[Problem, tuple[bool, bool, bool]] | None:  # fmt: skip
+) -> tuple[Problem, tuple[bool, ...]] | None:  # fmt: skip
     """The problem of x, weight and y of such shapes and strides, in bytes, and of each whether it
     can be read as it lies, else it must be copied to the problem's layout. None if the result
-    cannot be written as it lies."""
+    cannot be written as it lies.
+
+    With an activation all three are in the layout of the result: where they differ, the kernels
+    that cuDNN compiles are wrong in silence (9.19 on an H200, all dtypes).
+    """
     size = ITEMSIZES[dtype]
     fitting = [layouts(s, t, size) for s, t in zip(sizes, strides, strict=True)]
     target = COMPUTES[op] - 1
@@ -115,12 +119,15 @@ def problem_of(
     # that of the result, or else of what fits only one
     certain = [f[0] for f in (fitting[target], *fitting) if len(f) == 1]
     preferred = bool(certain) and certain[0]
-    x, weight, y = (preferred if preferred in f or not f else f[0] for f in fitting)
+    last = tuple(preferred if preferred in f or not f else f[0] for f in fitting)
+    if len(steps) > 1:
+        last = (last[target],) * 3
+    fits = tuple(a in f for a, f in zip(last, fitting, strict=True))
     stride, padding, dilation, _, *precision = attrs
     problem = Problem(
-        op, dtype, *sizes, (x, weight, y), stride, padding, dilation, "tf32" in precision, steps
+        op, dtype, *sizes, last, stride, padding, dilation, "tf32" in precision, steps
     )
-    return problem, (bool(fitting[0]), bool(fitting[1]), bool(fitting[2]))
+    return problem, fits
 
 
 def graph_of(problem: Problem, **where: Any) -> Any:

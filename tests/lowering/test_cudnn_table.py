@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import pytest
@@ -130,6 +131,25 @@ def test_what_is_copied_before() -> None:
         assert found is not None
         assert (found[0].last, found[1]) == (layouts, fits)
     assert cudnn_graph.problem_of("convolution", attrs, "float32", sizes, (x, weight, odd)) is None
+
+
+def test_with_an_activation_all_lie_alike() -> None:
+    """Fused kernels are wrong where layouts differ."""
+    sizes = ((2, 3, 8, 8), (4, 3, 3, 3), (2, 4, 6, 6))
+    attrs = ((1, 1), ((0, 0), (0, 0)), (1, 1), 1)
+    first, last = (
+        [tuple(2 * s for s in cudnn_graph.steps_of(s, order)) for s in sizes]
+        for order in (False, True)
+    )
+    for x, weight, y in itertools.product(*zip(first, last, strict=True)):
+        found = cudnn_graph.problem_of(
+            "convolution", attrs, "float16", sizes, (x, weight, y), ("bias", "silu")
+        )
+        assert found is not None
+        innermost = y == last[2]
+        assert found[0].last == (innermost,) * 3
+        wanted = last if innermost else first
+        assert found[1] == tuple(s == t for s, t in zip((x, weight, y), wanted, strict=True))
 
 
 def test_layouts() -> None:
