@@ -37,9 +37,10 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> nd
         If a width is negative, or the widths do not fit.
     """
     x = as_array(array)
-    widths = _widths(pad_width, x.ndim) if mode == "constant" else None
-    if widths is None or kwargs.keys() - {"constant_values"}:
-        return surface("", "pad")(array, pad_width, mode, **kwargs)  # type: ignore[no-any-return]
+    widths = _widths(pad_width, x.ndim)
+    if widths is None or mode != "constant" or kwargs.keys() - {"constant_values"}:
+        given = pad_width if widths is None else widths  # CuPy takes fewer forms than NumPy
+        return surface("", "pad")(array, given, mode, **kwargs)  # type: ignore[no-any-return]
     return _with_constants(x, widths, kwargs.get("constant_values", 0))
 
 

@@ -31,7 +31,9 @@ def _needs_compiler(request):
 def gpu():
     if NO_CUDA:
         pytest.skip(NO_CUDA)
-    with xp.config(device=f"cuda:{GPU}"):
+    import cupy
+
+    with xp.config(device=f"cuda:{GPU}"), cupy.cuda.Device(int(GPU)):
         yield f"cuda:{GPU}"
 
 

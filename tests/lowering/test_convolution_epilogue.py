@@ -80,7 +80,7 @@ def test_what_a_call_leaves_to_a_kernel():
     y = conv2d(x, w, b)
     for result in (
         conv2d(x, w) + 1.0,
-        conv2d(x, w) + xp.ones((7, 6)),  # no bias: not the same at each place
+        conv2d(x, w) + xp.ones((7, 6), device="cpu"),  # no bias: not the same at each place
         conv2d(x, w, b + 1),  # a kernel makes the bias
         y * 2,
         xp.maximum(y, 0.5),

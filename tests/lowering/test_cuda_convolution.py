@@ -57,7 +57,11 @@ def test_what_follows_in_a_kernel(cudnn, dtype, epilogue):
     device = importlib.import_module("cucudnn.lowering.device").get(f"cuda:{GPU}")
     module._finish(node, native(out, device), native(wide, device), epilogue)
     exact = tensor(x) + tensor(bias).reshape(4, 1, 1)
-    close(out, getattr(F, epilogue)(exact) if epilogue else exact, dtype, 4)
+    if epilogue == "gelu":  # by its formula: torch's makes NaN of infinity on some processors
+        wanted = exact * 0.5 * (1 + (exact * 0.5**0.5).erf())
+    else:
+        wanted = getattr(F, epilogue)(exact) if epilogue else exact
+    close(out, wanted, dtype, 4)
 
 
 def test_a_slow_plan_is_refused(cudnn, monkeypatch):
