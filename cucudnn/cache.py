@@ -12,7 +12,7 @@ from typing import Any as _Any
 
 from .array import creation as _creation
 from .array import utility as _utility
-from .array.ndarray import ndarray as _ndarray
+from .array.returned import arrays_in as _arrays_in
 from .lowering.compile import CacheInfo, clear, export, info, load
 from .settings import config as _config
 
@@ -45,17 +45,7 @@ def warmup(function: _Callable[..., _Any], *specs: _Any) -> CacheInfo:
     ((50, 7), True)
     """
     with _config(compile="always"):
-        returned = function(*map(_argument, specs))
-        stack, arrays = [returned], []
-        while stack:
-            item = stack.pop()
-            if isinstance(item, dict):
-                stack += item.values()
-            elif isinstance(item, (tuple, list)):
-                stack += item
-            elif type(item) is _ndarray:
-                arrays.append(item)
-        _utility.flush(*arrays)
+        _utility.flush(*_arrays_in(function(*map(_argument, specs))))
     return info()
 
 

@@ -257,9 +257,9 @@ class Guards:
             self._visit(found)
 
     def _visit_cell(self, cell: Any) -> None:
-        found = _contents(cell)
+        found = _cell_value(cell)
         self._keep[id(cell)] = cell
-        self._checks.append(lambda: _is_same(_contents(cell), found))
+        self._checks.append(lambda: _is_same(_cell_value(cell), found))
         if found is not _MISSING:
             self._visit(found)
 
@@ -313,7 +313,7 @@ def _has_length(x: Any, n: int) -> bool:
     return len(x) == n
 
 
-def _contents(cell: Any) -> Any:
+def _cell_value(cell: Any) -> Any:
     try:
         return cell.cell_contents
     except ValueError:

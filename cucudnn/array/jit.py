@@ -10,35 +10,25 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
-from typing import Any, NamedTuple, ParamSpec, TypeVar, overload
-
-import numpy as np
+from typing import Any, ParamSpec, TypeVar, overload
 
 from ..graph import ops
 from ..graph.node import Node
 from ..lowering import device as devices
 from ..lowering import evaluate as evaluation
-from ..lowering.log import recording
-from ..lowering.replay import Draft, Replay, is_number
-from ..settings import Settings, current
+from ..lowering.replay import Draft
+from ..settings import current
 from . import unit
-from .guards import (
-    Guards,
-    UnguardableError,
-    are_same,
-    bits,
-    contents,
-    used_only_in_operators,
-)
-from .ndarray import ndarray, view, wrap
+from .guards import Guards, UnguardableError, used_only_in_operators
 from .parameter import Parameter
+from .recordings import Given, Recording, are_apart, recording_of
+from .returned import UnfitError, arrays_in
 from .scalar_names import JITTED
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 FEW = 4  # recordings for arguments of the same kinds; they keep the arrays that they depend on
-DEEP = 20  # containers in containers
 MANY = 64  # recordings that are not used again: then there will be no more
 
 
@@ -63,11 +53,11 @@ def jit(function: Any = None, /, *, static_argnames: str | Iterable[str] = ()) -
     takes arrays of other libraries, is called each time. So is one that reads a value, after a
     warning that names the line.
 
-    Outside of it, operations on memory
-    that others can write (a large torch tensor, `from_dlpack`) run one by one when they are
-    recorded. Inside, they wait, and run with the arrays that are returned when the outermost call
-    ends, fused; or earlier, when a value is read, an array is handed to another library, or a
-    torch tensor is written. A NumPy array that is an operand must not be written inside.
+    Outside of it, operations on memory that others can write (a large torch tensor, `from_dlpack`)
+    run one by one when they are recorded. Inside, they wait, and run with the arrays that are
+    returned when the outermost call ends, fused; or earlier, when a value is read, an array is
+    handed to another library, or a torch tensor is written. A NumPy array that is an operand must
+    not be written inside.
 
     Parameters
     ----------
@@ -111,159 +101,6 @@ def _jitted(function: Any, names: tuple[str, ...]) -> Any:
     return call
 
 
-class Recording(NamedTuple):
-    """A call, to be repeated.
-
-    Attributes
-    ----------
-    settings, guards : Settings, Guards
-        What it depends on besides the arguments.
-    memory : list
-        By slot, what does not change: constants and arrays that are no arguments.
-    arrays, numbers : list of (int, int)
-        Slots, and which array or float of the arguments is put there.
-    outputs : list of (int, Node, bool)
-        Slots of the arrays that are made, their layouts, and whether they are scalars.
-    tree : object
-        What is returned, with places in place of arrays.
-    """
-
-    settings: Settings
-    guards: Guards
-    replay: Replay
-    memory: list[Any]
-    arrays: list[tuple[int, int]]
-    numbers: list[tuple[int, int]]
-    outputs: list[tuple[int, Node, bool]]
-    tree: Any
-
-    def holds(self, settings: Settings, given: Given) -> bool:
-        """Whether everything that it depends on is as it was, and apart from the arguments."""
-        if settings is not self.settings and settings != self.settings:
-            return False
-        return self.guards.hold() and are_apart(given, self.guards)
-
-    def again(self, given: Given) -> Any:
-        """The call, with other arrays and numbers of the same kinds."""
-        memory = self.memory.copy()
-        device = self.replay.device
-        with device.lock, device.use():  # so that the arguments stay what they are
-            for slot, which in self.arrays:
-                memory[slot] = given.arrays[which]._storage.node.data
-            for slot, which in self.numbers:
-                memory[slot] = given.numbers[which]
-            self.replay.run(memory)
-        made = []
-        with recording:
-            for slot, layout, scalar in self.outputs:
-                node = Node(
-                    ops.leaf, (), layout.shape, layout.dtype, layout.strides, layout.device, (),
-                    memory[slot], None, layout.layout,
-                )  # fmt: skip
-                made.append(wrap(node, scalar))
-        return _filled(self.tree, given.arrays, made)
-
-
-def are_apart(given: Given, guards: Guards) -> bool:
-    """Whether no argument is an array that the function depends on anyway."""
-    if not guards.arrays:
-        return True
-    others = [x._storage for x in guards.arrays]
-    return not any(x._storage is s for x in given.arrays for s in others)
-
-
-class UnfitError(Exception):
-    """Arguments of which no recording is made."""
-
-
-class Given:
-    """The arguments of a call.
-
-    Attributes
-    ----------
-    key : tuple
-        Equal for calls that are recorded alike.
-    arrays : list of ndarray
-    numbers : list of float
-        Those that may change.
-    objects : list
-        What is none of these, nor a plain value.
-    containers : list of (object, list)
-        Tuples, lists and dicts, and what was in them.
-    """
-
-    __slots__ = ("arrays", "containers", "key", "numbers", "objects")
-
-    def __init__(
-        self,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        free: frozenset[int],
-    ) -> None:
-        self.arrays: list[ndarray] = []
-        self.numbers: list[float] = []
-        self.objects: list[Any] = []
-        self.containers: list[tuple[Any, list[Any]]] = []
-        key: list[Any] = []
-        for number, x in enumerate(args):
-            if type(x) is ndarray:
-                self._array(x, key)
-            elif type(x) is float and number in free:
-                self.numbers.append(x)
-                key.append(Parameter)
-            else:
-                self._tree(x, key)
-        for name, x in kwargs.items():
-            key.append(name)
-            self._tree(x, key)
-        self.key = tuple(key)
-
-    def _array(self, x: ndarray, key: list[Any]) -> None:
-        node = x._storage.node
-        if x._geometry is not None or node.shared:
-            raise UnfitError
-        if node.data is None:
-            evaluation.evaluate([node])
-        storage = x._storage
-        same = next((i for i, y in enumerate(self.arrays) if y._storage is storage), None)
-        key += (node.layout, node.device, x._scalar, node.data.address & 15, same)
-        self.arrays.append(x)
-
-    def _tree(self, x: Any, key: list[Any], depth: int = 0) -> None:
-        kind = type(x)
-        if kind is ndarray:
-            self._array(x, key)
-        elif kind in (tuple, list, dict):
-            if depth == DEEP:
-                raise UnfitError
-            items = contents(x)
-            key += (kind, len(items))
-            self.containers.append((x, items))
-            for item in items:
-                self._tree(item, key, depth + 1)
-        elif kind in (int, bool, str, bytes, type(None), type(Ellipsis)):
-            key += (kind, x)
-        elif kind in (float, complex):
-            key += (kind, bits(x))
-        elif isinstance(x, np.generic):
-            if isinstance(x, np.void):
-                raise UnfitError
-            key += (kind, x.tobytes())
-        elif isinstance(x, np.dtype):
-            key += (np.dtype, x)
-        elif kind is slice:
-            self._tree((x.start, x.stop, x.step), key, depth + 1)
-        elif hasattr(x, "__dlpack__") or hasattr(x, "__array_interface__"):
-            raise UnfitError  # others may write to it
-        else:
-            key += (kind, id(x))
-            self.objects.append(x)
-
-    def unchanged(self) -> bool:
-        """Whether the lists and dicts among the arguments are as they were."""
-        return all(are_same(contents(x), items) for x, items in self.containers)
-
-
 class Recorded:
     """A function, and the recordings of its calls."""
 
@@ -299,7 +136,6 @@ class Recorded:
     def _first(self, given: Given, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call it, and keep a recording if it can be repeated."""
         self.unused += 1
-        free = self.free
         try:
             guards = Guards(self.function, given.objects)
         except UnguardableError:
@@ -309,9 +145,11 @@ class Recorded:
             return self._called(args, kwargs)
         if not are_apart(given, guards):
             return self._called(args, kwargs)
+        if given.places and guards.has_classes:  # a method could get a number: look at the values
+            self.free = frozenset()
+            return self._called(args, kwargs)
         evaluation.evaluate([x._storage.node for x in guards.arrays])
-        floats = [] if guards.has_classes else [i for i in sorted(free) if _is_float(args, i)]
-        parameters = {i: Parameter(args[i]) for i in floats}
+        parameters = {i: Parameter(args[i]) for i in given.places}
         stand_ins = tuple(parameters.get(i, x) for i, x in enumerate(args))
         draft = None
         with unit.watched() as watch:
@@ -330,10 +168,7 @@ class Recorded:
         if watch.why:
             self._give_up(watch)
         elif draft is not None and guards.hold() and given.unchanged():
-            if len(floats) != len(given.numbers):
-                self.free = frozenset()  # from now on their values are looked at
-            else:
-                self._keep(draft, guards, given, parameters, returned)
+            self._keep(draft, guards, given, parameters, returned)
         else:
             self._stop()
         return returned
@@ -362,7 +197,7 @@ class Recorded:
             self.free -= fixed  # from now on its value is looked at
             return
         try:
-            recorded = _recording(draft, guards, given, list(parameters.values()), returned)
+            recorded = recording_of(draft, guards, given, list(parameters.values()), returned)
         except (UnfitError, RecursionError):  # the latter: a list in itself
             self._stop()
             return
@@ -385,13 +220,9 @@ def _free(function: Any, names: Sequence[str]) -> frozenset[int]:
     )
 
 
-def _is_float(args: tuple[Any, ...], number: int) -> bool:
-    return number < len(args) and type(args[number]) is float
-
-
 def _is_free(parameter: Parameter, draft: Draft) -> bool:
     """Whether a number went into kernels as it is, and nowhere else."""
-    read = {id(n.data) for _, n in draft.leaves if is_number(n)}
+    read = {id(n.data) for _, n in draft.leaves if n.op is ops.scalar}
     return not parameter.derived and all(id(x) in read for x in parameter.shown)
 
 
@@ -405,143 +236,8 @@ def _draft(roots: list[Node]) -> Draft | None:
         return Draft(device, pending)
 
 
-def _recording(
-    draft: Draft, guards: Guards, given: Given, parameters: list[Parameter], returned: Any
-) -> Recording:
-    """What is to be kept of a call that was evaluated.
-
-    Raises
-    ------
-    UnfitError
-        If it made or returned something that cannot be made again.
-    """
-    ours = {id(x._storage.node): i for i, x in reversed(list(enumerate(given.arrays)))}
-    others = {id(x._storage.node) for x in guards.arrays}
-    shown = {id(x): i for i, p in enumerate(parameters) for x in p.shown}
-    memory: list[Any] = [None] * len(draft.shadows)
-    arrays, numbers = [], []
-    for slot, node in draft.leaves:
-        if is_number(node):
-            if id(node.data) in shown:
-                numbers.append((slot, shown[id(node.data)]))
-            memory[slot] = node.data
-        elif id(node) in ours:
-            arrays.append((slot, ours[id(node)]))
-        elif id(node) in others and not node.shared:
-            memory[slot] = node.data
-        else:
-            raise UnfitError
-    template = _Template(given, guards, draft)
-    tree = template.of(returned)
-    replay = draft.finished()
-    if replay is None:
-        raise UnfitError
-    return Recording(current(), guards, replay, memory, arrays, numbers, template.outputs, tree)
-
-
-# --- what is returned -----------------------------------------------------------------------------
-
-
-class Place(NamedTuple):
-    """An array that is returned: an argument or one that was made, or a view of it."""
-
-    made: bool
-    number: int
-    geometry: Any  # None: the whole of it
-
-
-class _Template:
-    """What is returned, with places in place of arrays.
-
-    Parameters
-    ----------
-    given : Given
-    guards : Guards
-    draft : Draft
-
-    Attributes
-    ----------
-    outputs : list of (int, Node, bool)
-        As in `Recording`.
-    """
-
-    def __init__(self, given: Given, guards: Guards, draft: Draft) -> None:
-        self.given, self.fixed, self.draft = given.arrays, guards.arrays, draft
-        self.known = {id(x) for x, _ in given.containers} | {id(x) for x in guards.objects()}
-        self.outputs: list[tuple[int, Node, bool]] = []
-        self._numbers: dict[int, int] = {}  # of outputs, by the identity of storages
-
-    def of(self, x: Any) -> Any:
-        """A part of what is returned."""
-        kind = type(x)
-        if kind is ndarray:
-            return self._array(x)
-        if id(x) in self.known and kind is not tuple:
-            raise UnfitError  # a list of others', and not a new one
-        if kind is tuple or kind is list:
-            return kind(map(self.of, x))
-        if isinstance(x, tuple) and hasattr(x, "_fields"):
-            return kind(*map(self.of, x))
-        if kind is dict:
-            return {k: self.of(v) for k, v in x.items()}
-        if x is None or kind in (bool, int, float, complex, str):
-            return x
-        raise UnfitError
-
-    def _array(self, x: ndarray) -> Any:
-        storage, shown = x._storage, x._geometry
-        for number, argument in enumerate(self.given):
-            if argument is x:
-                return Place(False, number, None)
-            if argument._storage is storage:
-                if shown is None:
-                    raise UnfitError  # two handles on one array
-                return Place(False, number, shown)
-        if any(x is y for y in self.fixed):
-            return x
-        if any(storage is y._storage for y in self.fixed):
-            raise UnfitError  # another handle on what the function depends on
-        slot = self.draft.slot(storage.node)
-        if slot is None:
-            raise UnfitError
-        number = self._numbers.setdefault(id(storage), len(self.outputs))
-        if number == len(self.outputs):
-            self.outputs.append((slot, self.draft.shadows[slot], x._scalar))
-        elif shown is None:
-            raise UnfitError
-        return Place(True, number, shown)
-
-
-def _filled(tree: Any, given: list[ndarray], made: list[ndarray]) -> Any:
-    """What is returned, with arrays in their places."""
-    if type(tree) is Place:
-        x = (made if tree.made else given)[tree.number]
-        return x if tree.geometry is None else view(x, tree.geometry)
-    if isinstance(tree, tuple):
-        items = [_filled(i, given, made) for i in tree]
-        return tuple(items) if type(tree) is tuple else type(tree)(*items)
-    if type(tree) is list:
-        return [_filled(i, given, made) for i in tree]
-    if type(tree) is dict:
-        return {k: _filled(v, given, made) for k, v in tree.items()}
-    return tree
-
-
-def _arrays(tree: Any) -> list[ndarray]:
-    """The arrays in lists, tuples and dicts."""
-    found, stack, seen = [], [tree], set()
-    while stack:
-        item = stack.pop()
-        if type(item) is ndarray:
-            found.append(item)
-        elif isinstance(item, (dict, list, tuple)) and id(item) not in seen:
-            seen.add(id(item))
-            stack += item.values() if isinstance(item, dict) else item
-    return found[::-1]
-
-
 def _nodes(tree: Any) -> list[Node]:
-    return [x._storage.node for x in _arrays(tree)]
+    return [x._storage.node for x in arrays_in(tree)]
 
 
 # --- torch ----------------------------------------------------------------------------------------

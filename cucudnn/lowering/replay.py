@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..graph import ops
 from ..graph.node import Node, base_of
 from ..graph.ops import Kind
 from . import evaluate as evaluation
@@ -132,9 +131,4 @@ class Replay:
         return self.device.view(memory[base], shadow, shadow.attrs[0])
 
 
-def is_number(node: Node) -> bool:
-    """True for a Python scalar."""
-    return node.op is ops.scalar
-
-
-__all__ = ["Draft", "Replay", "is_number"]
+__all__ = ["Draft", "Replay"]

@@ -13,7 +13,7 @@ import pytest
 
 import cucudnn as xp
 from cucudnn.array import jit as jit_module
-from cucudnn.array import unit
+from cucudnn.array import recordings, unit
 from cucudnn.array.guards import Guards, UnguardableError, used_only_in_operators
 from cucudnn.array.parameter import Parameter
 from cucudnn.lowering import evaluate
@@ -269,9 +269,9 @@ def test_the_layer_with_a_torch_tensor():
 def recorded(monkeypatch):
     """A decorator. `f.ran()` is how many calls were not repeated from a recording."""
     repeated = []
-    again = jit_module.Recording.again
+    again = recordings.Recording.again
     monkeypatch.setattr(
-        jit_module.Recording, "again", lambda r, given: (repeated.append(r), again(r, given))[1]
+        recordings.Recording, "again", lambda r, given: (repeated.append(r), again(r, given))[1]
     )
 
     def decorate(function):

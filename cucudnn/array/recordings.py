@@ -1,0 +1,209 @@
+"""Recordings of calls: what a call was given, and what repeats it."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..graph import ops
+from ..graph.node import Node
+from ..lowering import evaluate as evaluation
+from ..lowering.log import recording
+from ..lowering.replay import Draft, Replay
+from ..settings import Settings, current
+from .guards import Guards, are_same, bits, contents
+from .ndarray import ndarray, wrap
+from .parameter import Parameter
+from .returned import Template, UnfitError, filled
+
+DEEP = 20  # containers in containers
+
+
+class Given:
+    """The arguments of a call.
+
+    Attributes
+    ----------
+    key : tuple
+        Equal for calls that are recorded alike.
+    arrays : list of ndarray
+    places, numbers : list of int, list of float
+        Positions and values of those that may change.
+    objects : list
+        What is none of these, nor a plain value.
+    containers : list of (object, list)
+        Tuples, lists and dicts, and what was in them.
+    """
+
+    __slots__ = ("arrays", "containers", "key", "numbers", "objects", "places")
+
+    def __init__(
+        self,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        free: frozenset[int],
+    ) -> None:
+        self.arrays: list[ndarray] = []
+        self.places: list[int] = []
+        self.numbers: list[float] = []
+        self.objects: list[Any] = []
+        self.containers: list[tuple[Any, list[Any]]] = []
+        key: list[Any] = []
+        for number, x in enumerate(args):
+            if type(x) is ndarray:
+                self._array(x, key)
+            elif type(x) is float and number in free:
+                self.places.append(number)
+                self.numbers.append(x)
+                key.append(Parameter)
+            else:
+                self._tree(x, key)
+        for name, x in kwargs.items():
+            key.append(name)
+            self._tree(x, key)
+        self.key = tuple(key)
+
+    def _array(self, x: ndarray, key: list[Any]) -> None:
+        node = x._storage.node
+        if x._geometry is not None or node.shared:
+            raise UnfitError
+        if node.data is None:
+            evaluation.evaluate([node])
+        storage = x._storage
+        same = next((i for i, y in enumerate(self.arrays) if y._storage is storage), None)
+        key += (node.layout, node.device, x._scalar, node.data.address & 15, same)
+        self.arrays.append(x)
+
+    def _tree(self, x: Any, key: list[Any], depth: int = 0) -> None:
+        kind = type(x)
+        if kind is ndarray:
+            self._array(x, key)
+        elif kind in (tuple, list, dict):
+            if depth == DEEP:
+                raise UnfitError
+            items = contents(x)
+            key += (kind, len(items))
+            self.containers.append((x, items))
+            for item in items:
+                self._tree(item, key, depth + 1)
+        elif kind in (int, bool, str, bytes, type(None), type(Ellipsis)):
+            key += (kind, x)
+        elif kind in (float, complex):
+            key += (kind, bits(x))
+        elif isinstance(x, np.generic):
+            if isinstance(x, np.void):
+                raise UnfitError
+            key += (kind, x.tobytes())
+        elif isinstance(x, np.dtype):
+            key += (np.dtype, x)
+        elif kind is slice:
+            self._tree((x.start, x.stop, x.step), key, depth + 1)
+        elif hasattr(x, "__dlpack__") or hasattr(x, "__array_interface__"):
+            raise UnfitError  # others may write to it
+        else:
+            key += (kind, id(x))
+            self.objects.append(x)
+
+    def unchanged(self) -> bool:
+        """Whether the lists and dicts among the arguments are as they were."""
+        return all(are_same(contents(x), items) for x, items in self.containers)
+
+
+class Recording(NamedTuple):
+    """A call, to be repeated.
+
+    Attributes
+    ----------
+    settings, guards : Settings, Guards
+        What it depends on besides the arguments.
+    memory : list
+        By slot, what does not change: constants and arrays that are no arguments.
+    arrays, numbers : list of (int, int)
+        Slots, and which array or float of the arguments is put there.
+    outputs : list of (int, Node, bool)
+        Slots of the arrays that are made, their layouts, and whether they are scalars.
+    tree : object
+        What is returned, with places in place of arrays.
+    """
+
+    settings: Settings
+    guards: Guards
+    replay: Replay
+    memory: list[Any]
+    arrays: list[tuple[int, int]]
+    numbers: list[tuple[int, int]]
+    outputs: list[tuple[int, Node, bool]]
+    tree: Any
+
+    def holds(self, settings: Settings, given: Given) -> bool:
+        """Whether everything that it depends on is as it was, and apart from the arguments."""
+        if settings is not self.settings and settings != self.settings:
+            return False
+        return self.guards.hold() and are_apart(given, self.guards)
+
+    def again(self, given: Given) -> Any:
+        """The call, with other arrays and numbers of the same kinds."""
+        memory = self.memory.copy()
+        device = self.replay.device
+        with device.lock, device.use():  # so that the arguments stay what they are
+            for slot, which in self.arrays:
+                memory[slot] = given.arrays[which]._storage.node.data
+            for slot, which in self.numbers:
+                memory[slot] = given.numbers[which]
+            self.replay.run(memory)
+        made = []
+        with recording:
+            for slot, layout, scalar in self.outputs:
+                node = Node(
+                    ops.leaf, (), layout.shape, layout.dtype, layout.strides, layout.device, (),
+                    memory[slot], None, layout.layout,
+                )  # fmt: skip
+                made.append(wrap(node, scalar))
+        return filled(self.tree, given.arrays, made)
+
+
+def are_apart(given: Given, guards: Guards) -> bool:
+    """Whether no argument is an array that the function depends on anyway."""
+    if not guards.arrays:
+        return True
+    others = [x._storage for x in guards.arrays]
+    return not any(x._storage is s for x in given.arrays for s in others)
+
+
+def recording_of(
+    draft: Draft, guards: Guards, given: Given, parameters: list[Parameter], returned: Any
+) -> Recording:
+    """What is to be kept of a call that was evaluated.
+
+    Raises
+    ------
+    UnfitError
+        If it made or returned something that cannot be made again.
+    """
+    ours = {id(x._storage.node): i for i, x in reversed(list(enumerate(given.arrays)))}
+    others = {id(x._storage.node) for x in guards.arrays}
+    shown = {id(x): i for i, p in enumerate(parameters) for x in p.shown}
+    memory: list[Any] = [None] * len(draft.shadows)
+    arrays, numbers = [], []
+    for slot, node in draft.leaves:
+        if node.op is ops.scalar:
+            if id(node.data) in shown:
+                numbers.append((slot, shown[id(node.data)]))
+            memory[slot] = node.data
+        elif id(node) in ours:
+            arrays.append((slot, ours[id(node)]))
+        elif id(node) in others and not node.shared:
+            memory[slot] = node.data
+        else:
+            raise UnfitError
+    known = [x for x, _ in given.containers] + guards.objects()
+    template = Template(given.arrays, guards.arrays, known, draft)
+    tree = template.of(returned)
+    replay = draft.finished()
+    if replay is None:
+        raise UnfitError
+    return Recording(current(), guards, replay, memory, arrays, numbers, template.outputs, tree)
+
+
+__all__ = ["Given", "Recording", "are_apart", "recording_of"]
