@@ -9,13 +9,30 @@ from typing import Any
 import numpy as np
 
 from ..lowering.device import Device
-from ..lowering.user_kernels import Elementwise, Parameter, Reduction
+from ..lowering.user_kernels import Elementwise, Parameter, Reduction, Spec
 from . import in_memory
 from .caller import PACKAGE
 from .ndarray import as_array, from_native
 
 
-class ElementwiseKernel:
+class _Kernel:
+    """What both kinds of kernels have."""
+
+    _spec: Spec
+
+    def _take_parameters(self, name: str) -> None:
+        self.in_params = self._spec.inputs
+        self.out_params = self._spec.outputs
+        self.nin, self.nout = len(self.in_params), len(self.out_params)
+        self.nargs = self.nin + self.nout
+        self.name = self.__name__ = name
+
+    def __repr__(self) -> str:
+        spec = self._spec
+        return f"<{type(self).__name__} {self.name}({spec.in_params}) -> {spec.out_params}>"
+
+
+class ElementwiseKernel(_Kernel):
     """A kernel of elements, with broadcasting, in C++.
 
     Parameters
@@ -55,6 +72,8 @@ class ElementwiseKernel:
     CUDA's built-in variables (`threadIdx`, …) are not there. A call runs at once.
     """
 
+    _spec: Elementwise
+
     def __init__(
         self,
         in_params: str,
@@ -75,11 +94,7 @@ class ElementwiseKernel:
             in_params, out_params, operation, name, reduce_dims, preamble, no_return,
             return_tuple, loop_prep, after_loop, tuple(options),
         )  # fmt: skip
-        self.in_params = self._spec.inputs
-        self.out_params = self._spec.outputs
-        self.nin, self.nout = len(self.in_params), len(self.out_params)
-        self.nargs = self.nin + self.nout
-        self.name = self.__name__ = name
+        self._take_parameters(name)
 
     def __call__(
         self, *args: Any, size: int = -1, stream: Any = None, block_size: int = 128
@@ -120,11 +135,8 @@ class ElementwiseKernel:
             return None
         return results[0] if self.nout == 1 and not self._spec.return_tuple else results
 
-    def __repr__(self) -> str:
-        return f"<ElementwiseKernel {self.name}({self._spec.in_params}) -> {self._spec.out_params}>"
 
-
-class ReductionKernel:
+class ReductionKernel(_Kernel):
     """A reduction of elements over axes, in C++.
 
     Parameters
@@ -161,6 +173,8 @@ class ReductionKernel:
     128 elements are folded in order, then their values in pairs. A call runs at once.
     """
 
+    _spec: Reduction
+
     def __init__(
         self,
         in_params: str,
@@ -181,11 +195,7 @@ class ReductionKernel:
             in_params, out_params, map_expr, reduce_expr, post_map_expr, start, name,
             reduce_type, reduce_dims, preamble, tuple(options),
         )  # fmt: skip
-        self.in_params = self._spec.inputs
-        self.out_params = self._spec.outputs
-        self.nin, self.nout = len(self.in_params), len(self.out_params)
-        self.nargs = self.nin + self.nout
-        self.name = self.__name__ = name
+        self._take_parameters(name)
 
     def __call__(
         self,
@@ -231,9 +241,6 @@ class ReductionKernel:
             args = (*args, out)
         options = {"axis": axis, "keepdims": keepdims, "stream": stream}
         return _run("reduction_kernel", self._spec, args, options)[0]
-
-    def __repr__(self) -> str:
-        return f"<ReductionKernel {self.name}({self._spec.in_params}) -> {self._spec.out_params}>"
 
 
 ElementwiseKernel.__module__ = ReductionKernel.__module__ = PACKAGE

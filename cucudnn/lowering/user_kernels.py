@@ -60,20 +60,11 @@ def _parameter(text: str, is_const: bool) -> Parameter:
 
 
 @dataclass(frozen=True)
-class Elementwise:
-    """What `ElementwiseKernel` was made of."""
+class Spec:
+    """What a kernel of elements was made of."""
 
     in_params: str
     out_params: str
-    operation: str
-    name: str = "kernel"
-    reduce_dims: bool = True
-    preamble: str = ""
-    no_return: bool = False
-    return_tuple: bool = False
-    loop_prep: str = ""
-    after_loop: str = ""
-    options: tuple[str, ...] = ()
 
     @property
     def inputs(self) -> tuple[Parameter, ...]:
@@ -87,11 +78,24 @@ class Elementwise:
 
 
 @dataclass(frozen=True)
-class Reduction:
+class Elementwise(Spec):
+    """What `ElementwiseKernel` was made of."""
+
+    operation: str
+    name: str = "kernel"
+    reduce_dims: bool = True
+    preamble: str = ""
+    no_return: bool = False
+    return_tuple: bool = False
+    loop_prep: str = ""
+    after_loop: str = ""
+    options: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Reduction(Spec):
     """What `ReductionKernel` was made of."""
 
-    in_params: str
-    out_params: str
     map_expr: str
     reduce_expr: str
     post_map_expr: str
@@ -101,16 +105,6 @@ class Reduction:
     reduce_dims: bool = True
     preamble: str = ""
     options: tuple[str, ...] = ()
-
-    @property
-    def inputs(self) -> tuple[Parameter, ...]:
-        """The parameters of the operands."""
-        return parameters(self.in_params, True)
-
-    @property
-    def outputs(self) -> tuple[Parameter, ...]:
-        """The parameters of the results."""
-        return parameters(self.out_params, False)
 
 
 class Types(NamedTuple):
