@@ -6,8 +6,8 @@ from ..graph import dtypes, ops
 from ..graph.node import Node
 from . import cudnn_graph, cudnn_table
 from .cudnn_graph import Problem
-from .epilogue import ROOT_HALF, Pattern, X, match
-from .group import NOWHERE, Epilogue, Group, through_view
+from .epilogue import ROOT_HALF, Pattern, X, added, match
+from .group import Epilogue, Group
 
 WORTHWHILE = 1 << 20  # bytes of a result from which on cuDNN compiles a kernel for it
 
@@ -42,8 +42,8 @@ def of_convolution(node: Node, reader: Group) -> Epilogue | None:
     if output.layout != node.layout:
         return None
     name, total = _activation(output)
-    bias = None if total is node else _bias(node, total)
-    if bias is None or through_view(bias, NOWHERE)[0] not in reader.loads:
+    bias = added(node, total, reader, 1)
+    if bias is None:
         return None
     steps = ("bias", name) if name else ("bias",)
     if not _is_good(node, steps):
@@ -64,18 +64,6 @@ def _activation(output: Node) -> tuple[str, Node]:
         if found is not None and found.dtype == output.dtype:
             return name, found
     return "", output
-
-
-def _bias(node: Node, total: Node) -> Node | None:
-    """What a sum adds to the convolution, if it is the same at each place of a channel."""
-    if total.op is not ops.add or node not in (total.inputs or ()):
-        return None
-    first, second = total.inputs or (total, total)
-    bias = second if first is node else first
-    if bias.shape != node.shape:
-        return None
-    same = (a for a in range(len(node.shape)) if a != 1)
-    return None if any(bias.shape[a] > 1 and bias.strides[a] for a in same) else bias
 
 
 def _is_good(node: Node, steps: tuple[str, ...]) -> bool:

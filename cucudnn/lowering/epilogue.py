@@ -48,11 +48,9 @@ def of_product(product: Node, reader: Group) -> Epilogue | None:
     name, total = _activation(output)
     if name == "gelu" and product.attrs:
         return None  # after TF32 cuBLAS's takes longer than a kernel that reads the product again
-    bias = None
-    if total is not product:
-        bias = _bias(product, total)
-        if bias is None or through_view(bias, NOWHERE)[0] not in reader.loads:
-            return None
+    bias = None if total is product else added(product, total, reader, -1)
+    if bias is None and total is not product:
+        return None
     return Epilogue(name, bias, output, tuple(reader.members))
 
 
@@ -81,16 +79,17 @@ def _cast_from(dtype: dtypes.DType, node: Node) -> Node | None:
     return inner if inner.dtype == dtype else None
 
 
-def _bias(product: Node, total: Node) -> Node | None:
-    """What a sum adds to the product, if it is the same in each row."""
-    if total.op is not ops.add or product not in (total.inputs or ()):
+def added(node: Node, total: Node, reader: Group, axis: int) -> Node | None:
+    """What a sum adds to a node, if its reader has it in memory, and it differs along one axis
+    alone."""
+    if total.op is not ops.add or node not in (total.inputs or ()):
         return None
     first, second = total.inputs or (total, total)
-    bias = second if first is product else first
-    if bias.shape != product.shape:
+    bias = second if first is node else first
+    if bias.shape != node.shape or through_view(bias, NOWHERE)[0] not in reader.loads:
         return None
-    across = zip(bias.shape[:-1], bias.strides[:-1], strict=True)
-    return None if any(s for n, s in across if n > 1) else bias
+    others = set(range(len(node.shape))) - {axis % len(node.shape)}
+    return None if any(bias.shape[a] > 1 and bias.strides[a] for a in others) else bias
 
 
 def match(node: Node, pattern: Pattern) -> Node | None:
@@ -127,4 +126,4 @@ def constant(value: Any) -> float | None:
     return next((c for c in _CONSTANTS if math.isclose(number, c, rel_tol=1e-7)), None)
 
 
-__all__ = ["constant", "match", "of_product"]
+__all__ = ["added", "constant", "match", "of_product"]
