@@ -10,7 +10,6 @@ shortest of repeats; a repeat is K calls and one synchronisation.
 from __future__ import annotations
 
 import argparse
-import json
 import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -170,10 +169,8 @@ def main() -> None:
                 flush=True,
             )
             cupy.get_default_memory_pool().free_all_blocks()
-    if options.json:
-        modules = ["cucudnn", "cupy", "torch", "nvidia-cudnn-frontend"]
-        with open(options.json, "w", encoding="utf-8") as file:
-            json.dump({**machine.description(modules), "rows": rows}, file, indent=1)
+    modules = ["cucudnn", "cupy", "torch", "nvidia-cudnn-frontend"]
+    machine.write(options.json, {**machine.description(modules), "rows": rows})
 
 
 if __name__ == "__main__":

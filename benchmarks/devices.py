@@ -6,7 +6,6 @@ python benchmarks/devices.py [--json PATH] [--seconds S]
 from __future__ import annotations
 
 import argparse
-import json
 import threading
 import time
 from datetime import UTC, datetime
@@ -78,10 +77,7 @@ def main() -> None:
         }
     for name, value in report.items():
         print(f"{name:<28}{value}")
-    if options.json:
-        with open(options.json, "w", encoding="utf-8") as file:
-            json.dump(report, file, indent=1)
-            file.write("\n")
+    machine.write(options.json, report)
 
 
 if __name__ == "__main__":

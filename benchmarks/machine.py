@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import shutil
@@ -64,3 +65,11 @@ def description(modules: list[str]) -> dict[str, Any]:
         "cores": cores(),
         "versions": versions(modules),
     }
+
+
+def write(path: str | None, report: dict[str, Any]) -> None:
+    """Write a result, if a path is given."""
+    if path:
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(report, file, indent=1)
+            file.write("\n")

@@ -9,7 +9,6 @@ Every figure is the median of repeats.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import resource
 import statistics
@@ -156,10 +155,7 @@ def main() -> None:
         }
     for name, value in report.items():
         print(f"{name:<34}{value}")
-    if options.json:
-        with open(options.json, "w", encoding="utf-8") as file:
-            json.dump(report, file, indent=1)
-            file.write("\n")
+    machine.write(options.json, report)
 
 
 if __name__ == "__main__":

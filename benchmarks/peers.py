@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import gc
 import importlib
-import json
 import os
 import statistics
 import sys
@@ -433,10 +432,8 @@ def main() -> None:
         line = row(peers, workload, bandwidth)
         report["workloads"].append(line)
         show(line, names)
-        if options.json:  # after each, so that what was measured is kept if the run ends early
-            with open(options.json, "w", encoding="utf-8") as file:
-                json.dump(report, file, indent=1)
-                file.write("\n")
+        # after each, so that what was measured is kept if the run ends early
+        machine.write(options.json, report)
 
 
 if __name__ == "__main__":

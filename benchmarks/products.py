@@ -9,7 +9,6 @@ Bare cuBLAS does the product alone, with nothing before it and nothing after it.
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import statistics
 import time
@@ -202,10 +201,7 @@ def main() -> None:
         **machine.description(["cucudnn", "numpy", "cupy", "torch"]),
         "results": found,
     }
-    if options.json:
-        with open(options.json, "w", encoding="utf-8") as file:
-            json.dump(report, file, indent=1)
-            file.write("\n")
+    machine.write(options.json, report)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ python benchmarks/transfers.py [--json PATH]
 from __future__ import annotations
 
 import argparse
-import json
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -88,10 +87,7 @@ def main() -> None:
         print(f"{name:<38}{value if value is not rows else ''}")
     for row in rows:
         print("  ".join(f"{name} {value}" for name, value in row.items()))
-    if options.json:
-        with open(options.json, "w", encoding="utf-8") as file:
-            json.dump(report, file, indent=1)
-            file.write("\n")
+    machine.write(options.json, report)
 
 
 if __name__ == "__main__":
