@@ -59,7 +59,7 @@ from numpy import (
     ushort,
 )
 
-from . import array, cuda, emath, fft, lib, linalg, random
+from . import array, emath, fft, lib, linalg, random
 from .array.absent import NAMES as _ABSENT
 from .array.choosing import (
     choose,
@@ -69,6 +69,9 @@ from .array.choosing import (
 )
 from .array.contraction import (
     einsum,
+)
+from .array.convolution import (
+    conv2d,
 )
 from .array.creation import (
     arange,
@@ -110,10 +113,6 @@ from .array.data_type import (
     uint16,
     uint32,
     uint64,
-)
-from .array.element_kernels import (
-    ElementwiseKernel,
-    ReductionKernel,
 )
 from .array.elementwise import (
     abs,
@@ -256,7 +255,7 @@ from .array.iteration import (
     nested_iters,
 )
 from .array.jit import (
-    jit as jit,
+    jit,
 )
 from .array.linear_algebra import (
     diagonal,
@@ -312,10 +311,6 @@ from .array.products import (
     matvec,
     vdot,
     vecmat,
-)
-from .array.raw_kernels import (
-    RawKernel,
-    RawModule,
 )
 from .array.report import (
     explain,
@@ -422,7 +417,6 @@ from .array.utility import (
     synchronize,
 )
 from .lowering.compile import no_compile
-from .nn import conv2d
 from .settings import config
 
 newaxis = None
@@ -501,8 +495,8 @@ __all__ = [
     "broadcast_shapes",
     "broadcast_to",
     "byte",
-    "cache",
     "c_",
+    "cache",
     "can_cast",
     "cbrt",
     "cdouble",
@@ -527,9 +521,9 @@ __all__ = [
     "cosh",
     "count_nonzero",
     "csingle",
+    "cuda",
     "cumprod",
     "cumsum",
-    "cuda",
     "cumulative_prod",
     "cumulative_sum",
     "device",
@@ -804,15 +798,27 @@ __all__ += _FUNCTIONS
 
 if _TYPE_CHECKING:
     from . import cache as cache
+    from . import cuda as cuda
     from . import nn as nn
     from . import testing as testing
+    from .array.element_kernels import ElementwiseKernel as ElementwiseKernel
+    from .array.element_kernels import ReductionKernel as ReductionKernel
+    from .array.raw_kernels import RawKernel as RawKernel
+    from .array.raw_kernels import RawModule as RawModule
 else:
+    _MODULES = ("cache", "cuda", "nn", "testing")
+    _KERNELS = {
+        "ElementwiseKernel": "element_kernels", "ReductionKernel": "element_kernels",
+        "RawKernel": "raw_kernels", "RawModule": "raw_kernels",
+    }  # fmt: skip
 
     def __getattr__(name: str) -> _Any:
         """What takes long to import, and the rest of NumPy's functions: evaluated, called in NumPy
         or CuPy, wrapped."""
-        if name in ("cache", "nn", "testing"):
+        if name in _MODULES:
             return _import_module(f".{name}", __name__)
+        if name in _KERNELS:
+            return getattr(_import_module(f".array.{_KERNELS[name]}", __name__), name)
         if name in _ABSENT:
             raise AttributeError(f"cucudnn has no {name}: {_ABSENT[name]}")
         if name not in _FUNCTIONS:

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import difflib
 import functools
 import hashlib
 import os
@@ -22,7 +21,6 @@ import shutil
 import stat
 import tempfile
 import warnings
-import zipfile
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextvars import ContextVar
@@ -156,6 +154,8 @@ class Cache:
 
     def export(self, path: str | os.PathLike[str]) -> int:
         """Write every entry to a ZIP archive; returns how many there are."""
+        import zipfile  # not needed to import the package
+
         entries = 0
         with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
             for file in self._files():
@@ -166,6 +166,8 @@ class Cache:
 
     def load(self, path: str | os.PathLike[str]) -> int:
         """Take the entries of an archive that `export` has written; returns how many were new."""
+        import zipfile
+
         new = 0
         with zipfile.ZipFile(path) as archive:
             names = [n for n in archive.namelist() if n.find(".") == KEY_DIGITS and "/" not in n]
@@ -231,6 +233,8 @@ class _File(NamedTuple):
 
 def _difference(text: str, others: Sequence[str] | deque[str]) -> str:
     """The lines in which a text differs from the most similar of others."""
+    import difflib  # only for an error
+
     lines = text.splitlines()
     own = set(lines)
     if not others:
