@@ -27,7 +27,7 @@ from . import dialect, render_cuda
 from .cuda_copies import Copier
 from .cuda_memory import CudaPool
 from .device import Call, Device, Program, Ready
-from .kernel import SPREAD, Kernel, Launch
+from .kernel import CLUSTER, SPREAD, Kernel, Launch
 from .memory import Buffer
 from .streams import Streams
 
@@ -84,6 +84,11 @@ def multiprocessors(index: int) -> int:
     """Of a GPU."""
     kind = driver.CUdevice_attribute.CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT
     return int(_checked(driver.cuDeviceGetAttribute(kind, index)))
+
+
+def has_clusters(arch: str) -> bool:
+    """Whether neighbouring blocks can write to one another's shared memory."""
+    return int(arch.removeprefix("sm_")) >= 90
 
 
 @functools.cache
@@ -231,6 +236,7 @@ class CudaDevice(Device):
         self.programs: dict[Kernel, CudaProgram] = {}
         self.toolchain = CudaToolchain(architecture(self.index))
         self.spread = min(SPREAD, multiprocessors(self.index))
+        self.cluster = CLUSTER if has_clusters(self.toolchain.arch) else 1
         self.counters: dict[int, Any] = {}
         self.stream: Any = None  # the one that all has run on, while
         self.streams: Streams | None = None  # there are no others

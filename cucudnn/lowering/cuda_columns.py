@@ -167,7 +167,7 @@ def column_heads(w: Writer, kernel: Kernel) -> None:
     with w.block(f"for (int c = 0; c < {kernel.vector}; ++c)"):
         if not kernel.narrow:
             w("if (!inside) break;")
-        dialect.assign(w, kernel, kernel.head, lambda i: _beside(kernel, i, range(0), last_kept))
+        dialect.assign(w, kernel, kernel.head, lambda i: beside(kernel, i, range(0), last_kept))
         for i in heads:
             w(f"a{i}[c] = {name(kernel, i)};")
 
@@ -203,7 +203,7 @@ def column_lines(w: Writer, kernel: Kernel, reduced: range) -> None:
         value = kernel.values[i]
         if value.number in loaded:
             return dialect.load(value, f"g{value.number}.v[c]")
-        return _beside(kernel, i, reduced, last_kept)
+        return beside(kernel, i, reduced, last_kept)
 
     for i in _heads(kernel):
         w(f"const {dtypes.value_type(kernel.values[i].dtype)} {name(kernel, i)} = a{i}[c];")
@@ -216,7 +216,7 @@ def column_lines(w: Writer, kernel: Kernel, reduced: range) -> None:
             )
 
 
-def _beside(kernel: Kernel, i: int, axes: range, last_kept: int) -> str:
+def beside(kernel: Kernel, i: int, axes: range, last_kept: int) -> str:
     """An argument at the coordinates of some axes, c columns further."""
     value = kernel.values[i]
     k = value.number
@@ -232,7 +232,7 @@ def _beside(kernel: Kernel, i: int, axes: range, last_kept: int) -> str:
 def _fold_columns(w: Writer, k: int, v: int, columns: int, deep: int, each: int) -> None:
     """Fold the lanes of each column in halves: first a thread's own, then across threads."""
     shared = f"shared{k}.v()"
-    for d in _halves(each):
+    for d in halves(each):
         w("#pragma unroll")
         with w.block(f"for (int i = 0; i < {d}; ++i)"):
             w(f"if (y + {deep} * (i + {d}) < present)", "#pragma unroll")
@@ -240,14 +240,14 @@ def _fold_columns(w: Writer, k: int, v: int, columns: int, deep: int, each: int)
               f"lane{k}[i][c] = R{k}::step(lane{k}[i][c], lane{k}[i + {d}][c]);")  # fmt: skip
     at = f"threadIdx.x * {v} + c"
     w(f"if (inside) for (int c = 0; c < {v}; ++c) {shared}[{at}] = lane{k}[0][c];")
-    for d in _halves(min(deep, 128)):
+    for d in halves(min(deep, 128)):
         w("__syncthreads();")
         w(f"if (inside && y < {d} && y + {d} < present) for (int c = 0; c < {v}; ++c)")
         w(f"  {shared}[{at}] = R{k}::step({shared}[{at}], {shared}[{at} + {d * columns * v}]);")
     w("__syncthreads();")
 
 
-def _halves(n: int) -> list[int]:
+def halves(n: int) -> list[int]:
     """n/2, n/4, ... 1."""
     return [n >> i for i in range(1, n.bit_length())]
 
@@ -258,7 +258,7 @@ def column_tail(w: Writer, kernel: Kernel, last_kept: int) -> None:
         c_type = dtypes.value_type(r.result)
         w(f"const {c_type} r{k} = {dialect.result_text(r, f'total{k}')};")
     numbers = kernel.head + kernel.tail
-    dialect.assign(w, kernel, numbers, lambda i: _beside(kernel, i, range(0), last_kept))
+    dialect.assign(w, kernel, numbers, lambda i: beside(kernel, i, range(0), last_kept))
     for k, output in enumerate(kernel.outputs):
         if not output.inner:
             step = neighbour_text(f"b{k}", output.classes, last_kept)

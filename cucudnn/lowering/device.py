@@ -85,6 +85,7 @@ class Device(ABC):
 
     name: str
     spread: int = 1  # blocks of a row that surely run at once, and wait for one another
+    cluster: int = 1  # neighbouring blocks that can write to one another's shared memory
 
     def __init__(self, name: str) -> None:
         self.name = name

@@ -208,6 +208,13 @@ def assign(
             w(statement(kernel, i))
 
 
+def take_columns(w: Writer, kernel: Kernel, numbers: Iterable[int], index: str) -> None:
+    """What is known of one of several columns that are gone through side by side."""
+    for i in numbers:
+        c_type = dtypes.value_type(kernel.values[i].dtype)
+        w(f"const {c_type} {name(kernel, i)} = column{i}[{index}];")
+
+
 def load(value: Value | Argument, element: str) -> str:
     """The value of an element in memory."""
     return f"xp_load({element})" if dtypes.is_half(value.dtype) else element

@@ -92,6 +92,21 @@ class Group:
         else:
             self.reduced = changed
 
+    def take_across(self, along: Sequence[int], across: Sequence[int]) -> None:
+        """Make some of the KEPT axes REDUCED ones, those of a map's rows or columns."""
+        order = (*along, *across)
+
+        def moved(p: Place) -> Place:
+            return Place(p.offset, tuple(p.strides[a] for a in order))
+
+        for table in (self.members, self.loads):
+            for node, places in table.items():
+                table[node] = [moved(p) for p in places]
+        self.outputs = {k: moved(p) for k, p in self.outputs.items()}
+        space = self.kept
+        self.kept = tuple(space[a] for a in along)
+        self.reduced = tuple(space[a] for a in across)
+
 
 def live(group: Group) -> Group:
     """The group that a merged group became part of."""

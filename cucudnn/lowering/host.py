@@ -101,8 +101,9 @@ class HostCall(Call):
             n, columns, self.units = count // self.kept, 1, self.kept
             if kernel.column:
                 last = launch.extents[kernel.kept - 1]
-                columns = min(last, host_columns.COLUMNS)
-                self.units = self.kept // last * -(-last // host_columns.COLUMNS)
+                most = kernel.columns if kernel.resident else host_columns.COLUMNS
+                columns = min(last, most)
+                self.units = self.kept // last * -(-last // most)
             self.grain = max(1, GRAIN // (n * columns))
             if kernel.tile:
                 *batch, down, across = launch.extents[: kernel.kept]

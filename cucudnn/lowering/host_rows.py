@@ -135,7 +135,7 @@ def resident_text(w: Writer, kernel: Kernel) -> None:
             w(f"alignas(64) {dtypes.value_type(r.dtype)} buffer{k}[{size}];")
         stored = [i for stage in found for i in stage.stored]
         if stored:
-            _room(w, kernel, stored)
+            room(w, kernel, stored, "n")
         with w.block("for (int64_t unit = begin; unit < end; ++unit)"):
             if kernel.kept:
                 coordinates(w, kept, "unit")
@@ -162,11 +162,11 @@ def resident_text(w: Writer, kernel: Kernel) -> None:
             w("__builtin_free(room);")
 
 
-def _room(w: Writer, kernel: Kernel, stored: list[int]) -> None:
+def room(w: Writer, kernel: Kernel, stored: list[int], count: str) -> None:
     """Memory for the stored values of a row; not on the stack, which may be small."""
     types = [dtypes.value_type(kernel.values[i].dtype) for i in stored]
     sizes = " + ".join(f"sizeof({t})" for t in types)
-    w("const int64_t stride = (n + 63) / 64 * 64;")
+    w(f"const int64_t stride = ({count} + 63) / 64 * 64;")
     w(f"char* const room = (char*)__builtin_malloc(stride * ({sizes}) + 64);")
     w("if (!room) __builtin_trap();")
     w("char* place = room + (64 - (uint64_t)room % 64);")

@@ -23,6 +23,10 @@ SIDE = 16  # threads of a block along columns, at most; its other threads have o
 SHORT = 32  # reduced extents up to here are combined in order
 RESIDENT = 16 * CHUNK  # reduced extents up to here stay where they are until a row is done with
 SPREAD = 64  # blocks that a longer row may have, each as much of it
+CLUSTER = 8  # blocks that a resident column may have, each a chunk of it
+BESIDE = 64  # bytes of neighbouring resident columns that a block of CUDA has
+COLUMNS = 128  # neighbouring columns that a thread of the CPU has, at most
+IN_CACHE = 1 << 17  # elements of neighbouring resident columns on the CPU
 PAIRS = 64  # elements of each of two axes from which on pairs of them are taken by tiles
 INDEX = Node(ops.iota, (), (2**62,), dtypes.int64, (8,), "")  # of an axis, where nobody asked
 WIDE = 2**31 - 2**20  # elements from which on indices have 64 bits; the last tile may run over
@@ -87,6 +91,7 @@ class Kernel:
     short: bool = False  # at most 32 reduced elements
     column: bool = False  # neighbours in memory belong to different kept indices
     columns: int = 1  # of a column kernel: neighbours that threads take side by side
+    cluster: int = 1  # of a resident column kernel: blocks that share columns, each has a chunk
     narrow: bool = False  # a column kernel of so few columns that a thread takes all of a row's
     long: bool = False  # more than 1,024 reduced elements
     few: bool = False  # few kept indices, or resident rows of several blocks: chunks are shared out
@@ -323,9 +328,10 @@ class _Builder:
         return self.number(key, Value("reduction", node.dtype, index), False, True)
 
 
-def build(group: Group, device: str) -> Bound:
+def build(group: Group, device: str, cluster: int = CLUSTER) -> Bound:
     """The kernel of a group for a kind of device, with its launch and the nodes that it stands
-    for. Classes that make no difference on the device are left at their defaults."""
+    for. Classes that make no difference on the device are left at their defaults. On CUDA so many
+    blocks can share columns."""
     cuda = device == "cuda"
     builder = _Builder(group)
     for node in sorted(group.members, key=lambda n: n.seq):
@@ -362,12 +368,20 @@ def build(group: Group, device: str) -> Bound:
     everywhere += [o.value for o in outputs if o.inner]
     resident = bool(builder.reductions) and any(builder.post[i] for i in everywhere)
     column = bool(builder.reductions) and _is_column(arguments, strides, len(kept))
-    column = column and not resident
+    if resident:
+        column = not (cuda and n > CHUNK * cluster)
+        column = column and _is_resident_column(arguments, strides, len(kept))
     vector = _vector(builder, launch, itemsizes, outputs, len(kept) if column else 0) if cuda else 1
-    columns = _columns(kept, vector) if cuda and column and n > SHORT else 1
-    narrow = columns == vector == (kept[-1] if kept else 0) and columns > 1
+    columns = 1
+    if column and resident:
+        columns = _resident_columns(builder, kept, n, cuda=cuda)
+        vector = min(vector, max(1, columns // 4))
+    elif column and cuda and n > SHORT:
+        columns = _columns(kept, vector)
+    narrow = not resident and columns == vector == (kept[-1] if kept else 0) and columns > 1
     rounds = min(8, 1 << (-(-n // LANES) - 1).bit_length()) if cuda and resident else 8
-    fours = cuda and resident and vector == 4 and len(reduced) == 1 and n % 4 == 0
+    fours = cuda and resident and not column
+    fours = fours and vector == 4 and len(reduced) == 1 and n % 4 == 0
     tile = 0
     if builder.reductions and n <= SHORT and not resident and not column:
         tile = _tile(builder, arguments, kept, body, outputs)
@@ -386,16 +400,17 @@ def build(group: Group, device: str) -> Bound:
         short=bool(builder.reductions) and n <= SHORT,
         column=column,
         columns=columns,
+        cluster=-(-n // CHUNK) if cuda and column and resident else 1,
         narrow=narrow,
         long=cuda and bool(builder.reductions) and n > CHUNK,
         few=bool(builder.reductions)
         and n > CHUNK
-        and (n > RESIDENT if resident else _is_few(kept, columns)),
+        and (n > RESIDENT and not column if resident else _is_few(kept, columns)),
         resident=resident,
         rounds=rounds,
-        huge=cuda and resident and n > 8 * CHUNK,
+        huge=cuda and resident and not column and n > 8 * CHUNK,
         fours=fours,
-        full=fours
+        full=(fours or (cuda and resident and column))
         and n % (LANES * rounds if n <= CHUNK else CHUNK if n <= RESIDENT else RESIDENT) == 0,
         tile=tile,
         wide=cuda and _is_wide(launch),
@@ -487,6 +502,29 @@ def _is_column(
         else:
             rows += argument.dtype.itemsize
     return columns > rows
+
+
+def _is_resident_column(
+    arguments: Sequence[Argument], strides: Sequence[tuple[int, ...]], kept: int
+) -> bool:
+    """True if elements of neighbouring kept indices lie side by side, and those of a row less."""
+    rows = columns = 0
+    for argument, s in zip(arguments, strides, strict=False):
+        if argument.memory and kept and s[kept - 1] and any(s[kept:]):
+            columns += abs(s[kept - 1]) == 1
+            rows += abs(s[-1]) == 1
+    return columns > rows
+
+
+def _resident_columns(builder: _Builder, kept: Shape, n: int, *, cuda: bool) -> int:
+    """Neighbouring columns of a block, and on the CPU of a thread: as many as stay in the cache."""
+    if cuda:
+        widest = max(dtypes.computed(v.dtype).itemsize for v in builder.values)
+        return max(4, BESIDE // max(4, widest))
+    columns = COLUMNS if COLUMNS * n <= IN_CACHE else COLUMNS // 2
+    while columns > SIDE and columns >= 2 * kept[-1]:
+        columns //= 2
+    return columns
 
 
 def _tile(

@@ -13,15 +13,15 @@ from ..graph.node import Node
 from . import kernel as kernels
 from .cuda_tile import sides
 from .group import Group, live, reaches
-from .kernel import SHORT, Bound, Kernel, Reduction, Value
+from .kernel import CLUSTER, SHORT, Bound, Kernel, Reduction, Value
 
 SHARED = 48 * 1024  # bytes of a block for its operands
 BLOCKS = 132  # that keep a GPU busy; with fewer the tiles of pairs are better shared out
 
 
-def build(group: Group, device: str) -> Bound:
+def build(group: Group, device: str, cluster: int = CLUSTER) -> Bound:
     """The kernel of a group for a kind of device, and of the group whose results it reduces."""
-    bound = kernels.build(group, device)
+    bound = kernels.build(group, device, cluster)
     if group.nested is None:
         return bound
     combined = combine(kernels.build(group.nested, device), bound)

@@ -203,8 +203,8 @@ def rows_of(walk: Walk, node: Node) -> Shape:
 
 
 def take_by_rows(walk: Walk, group: Group, node: Node) -> None:
-    """Let a map that needs a value of its rows be a group of rows, if they can stay where they are:
-    so that the reductions which the value is made of can join it."""
+    """Let a map that needs a value of its rows or columns be a group of these, if they can stay
+    where they are: so that the reductions which the value is made of can join it."""
     places = group.loads[node]
     if group.reduced or not group.is_kernel or group.written is not None or len(places) != 1:
         return
@@ -216,9 +216,8 @@ def take_by_rows(walk: Walk, group: Group, node: Node) -> None:
     row = tuple(group.kept[a] for a in across)
     if not row or size(group.kept) != node.size * size(row) or row != rows_of(walk, node):
         return
-    last = across == list(range(len(along), len(strides)))  # else neighbours are of several rows
-    if last and stays(group, row):
-        group.kept, group.reduced = group.kept[: len(along)], row
+    if stays(group, along, across):
+        group.take_across(along, across)
 
 
 def read_by_parts(walk: Walk, node: Node) -> bool:

@@ -136,7 +136,7 @@ def _library_step(group: Group, slots: dict[Node, int], device: Device) -> Libra
 def _kernel_step(
     group: Group, slots: dict[Node, int], device: Device, in_place: dict[Node, Node]
 ) -> KernelStep:
-    bound = nested.build(group, device.kind)
+    bound = nested.build(group, device.kind, device.cluster)
     base, takes = -1, False
     if group.written is not None:
         old = (group.leader.inputs or (group.leader,))[0]

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from ..graph import ops, shapes
 from ..graph.node import Node, base_of
 from ..graph.ops import Kind
-from ..graph.shapes import Place, Shape
+from ..graph.shapes import Place
 from . import kernel
 from .device import get
 from .group import (
@@ -32,7 +32,10 @@ from .pieces import pieces
 MAX_OPERATIONS = 200  # lines; compile time grows faster than the text
 MAX_ARGUMENTS = 64
 CACHED = 1 << 16  # elements of a row on the CPU, where so much of one is one thread's work anyway
-MAX_RESIDENT = 4  # arrays of which rows stay
+MAX_RESIDENT = 4  # arrays of which rows or columns stay
+MAX_COLUMN = 4096  # elements of a column on the CPU: blocks of neighbours stay in the cache
+MIN_COLUMNS = 1024  # with fewer, threads share their chunks out, if they are more than one's work
+MIN_BESIDE = 8  # neighbouring columns, for whole sectors of memory
 CHEAP_WORK = 24  # an element's work, in additions, that may be said twice
 BROADCAST_WORK = 8
 READ_WORK = 4  # of an element of one of several parts
@@ -150,32 +153,53 @@ def row_differs(walk: Walk, group: Group, node: Node) -> bool:
 
 
 def goes_back(walk: Walk, group: Group, node: Node) -> bool:
-    """A reduction's result is needed again across the axes that it reduced, and its rows cannot
-    stay where they are meanwhile."""
-    if node.op.kind is not Kind.REDUCTION or not group.reduced or stays(group, group.reduced):
+    """A reduction's result is needed again across the axes that it reduced, and its rows or columns
+    cannot stay where they are meanwhile."""
+    if node.op.kind is not Kind.REDUCTION or not group.reduced:
         return False
-    return _feeds_body(group, node)
+    first, rank = len(group.kept), len(group.space)
+    return not stays(group, range(first), range(first, rank)) and _feeds_body(group, node)
 
 
-def stays(group: Group, row: Shape) -> bool:
-    """Whether rows of the given extents, the last axes of the space, can stay in the registers of a
-    block or several, or on the CPU in the cache: they are short enough, and lie side by side."""
-    count, device = shapes.size(row), group.leader.device
-    if device == "cpu":
-        short = count <= CACHED
-    else:  # without loads by fours there are too few registers for two blocks
-        short = count <= kernel.RESIDENT or (
-            count % 4 == 0 and count <= kernel.RESIDENT * get(device).spread
-        )
-    if not short or group.written is not None:
+def stays(group: Group, along: Sequence[int], across: Sequence[int]) -> bool:
+    """Whether rows or columns, the axes `across` of the space, can stay in the registers of a block
+    or several, or on the CPU in the cache: they are short enough, and their elements, or those of
+    neighbouring columns, lie side by side."""
+    if group.written is not None:
         return False
-    inner = sum(any(p.strides[-len(row) :]) for places in group.loads.values() for p in places)
-    return inner <= MAX_RESIDENT and all(
-        abs(p.strides[-1]) in (0, node.dtype.itemsize)
+    inner = [
+        (p.strides, node.dtype.itemsize)
         for node, places in group.loads.items()
         for p in places
-        if any(p.strides[-len(row) :])
+        if any(p.strides[a] for a in across)
+    ]
+    if len(inner) > MAX_RESIDENT:
+        return False
+    if all(abs(s[across[-1]]) in (0, size) for s, size in inner):
+        return _row_fits(shapes.size(tuple(group.space[a] for a in across)), group.leader.device)
+    if not along or not all(abs(s[along[-1]]) in (0, size) for s, size in inner):
+        return False
+    return _column_fits(group, along, across)
+
+
+def _row_fits(count: int, device: str) -> bool:
+    if device == "cpu":
+        return count <= CACHED
+    # without loads by fours there are too few registers for two blocks
+    return count <= kernel.RESIDENT or (
+        count % 4 == 0 and count <= kernel.RESIDENT * get(device).spread
     )
+
+
+def _column_fits(group: Group, along: Sequence[int], across: Sequence[int]) -> bool:
+    """Whether blocks of neighbouring columns are short enough, and enough for all threads."""
+    device, beside = group.leader.device, group.space[along[-1]]
+    count = shapes.size(tuple(group.space[a] for a in across))
+    if device != "cpu":
+        return beside >= MIN_BESIDE and count <= kernel.CHUNK * get(device).cluster
+    columns = shapes.size(tuple(group.space[a] for a in along))
+    shared = columns >= MIN_COLUMNS or count * columns <= CACHED
+    return beside >= MIN_BESIDE and count <= MAX_COLUMN and shared
 
 
 def _feeds_body(group: Group, node: Node) -> bool:

@@ -194,3 +194,15 @@ template <class T> XP_STEP T xp_fresh(const T* p) {
   memcpy(&v, &w, sizeof v);
   return v;
 }
+
+// All blocks of a cluster wait for one another; what they have written before is seen after.
+XP_STEP void xp_meet_cluster() {
+  asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
+}
+
+// The same place of shared memory in another block of the cluster.
+template <class T> XP_STEP T* xp_in_block(T* p, unsigned block) {
+  T* q;
+  asm volatile("mapa.u64 %0, %1, %2;" : "=l"(q) : "l"(p), "r"(block));
+  return q;
+}

@@ -79,9 +79,9 @@ template <class R, class T> static inline T xp_fold(T* v, int64_t m) {
   return v[0];
 }
 
-// The same for a block of columns: lane[l] is a row of XP_COLUMNS partial results.
-template <class R, class T>
-static inline void xp_fold_columns(T (*lane)[XP_COLUMNS], int64_t m, int64_t columns) {
+// The same for a block of columns: lane[l] is a row of W partial results.
+template <class R, class T, int64_t W>
+static inline void xp_fold_columns(T (*lane)[W], int64_t m, int64_t columns) {
   int64_t present = m < XP_LANES ? m : XP_LANES;
   for (int64_t width = XP_LANES / 2; width; width /= 2) {
     int64_t n = present - width;
@@ -92,8 +92,8 @@ static inline void xp_fold_columns(T (*lane)[XP_COLUMNS], int64_t m, int64_t col
   }
 }
 
-template <class R, class T> struct xp_tree_columns {
-  T level[XP_LEVELS][XP_COLUMNS];
+template <class R, class T, int64_t W = XP_COLUMNS> struct xp_tree_columns {
+  T level[XP_LEVELS][W];
   int64_t count = 0;
   inline void push(T* v, int64_t columns) {
     int64_t bits = count++;

@@ -11,10 +11,11 @@ from importlib.resources import files
 from typing import NamedTuple
 
 from ..graph import dtypes, shapes
-from . import dialect, scalar
+from . import cuda_resident_columns, dialect, scalar
 from .cuda_columns import column_text
 from .cuda_map import map_text
 from .cuda_resident import resident_text
+from .cuda_resident_columns import resident_columns_text
 from .cuda_rows import row_text, steps_of_several
 from .cuda_text import CHUNK, MAX_PARTS, THREADS, UNROLL, WARPS, decode
 from .cuda_tile import sides, tile_text
@@ -64,15 +65,19 @@ def render(kernel: Kernel) -> str:
         w(*dialect.step_text(k, reduction), "")
     if kernel.narrow:
         steps_of_several(w, kernel)
+    cluster = f"__cluster_dims__({kernel.cluster}, 1, 1) " if kernel.cluster > 1 else ""
     with w.block(
-        f'extern "C" __global__ void __launch_bounds__({_bounds(kernel)})\n'
+        f'extern "C" __global__ void {cluster}__launch_bounds__({_bounds(kernel)})\n'
         "kernel(const __grid_constant__ xp_words words)"
     ):
         w("const long long* const w = words.w;")
         w(f"typedef {'long long' if kernel.wide else 'int'} idx;")
         w(f"typedef {'unsigned long long' if kernel.wide else 'unsigned'} uidx;")
         decode(w, kernel)
-        _TEMPLATES["row" if kernel.narrow else kernel.template](w, kernel)
+        if _has_blocks_of_columns(kernel):
+            resident_columns_text(w, kernel)
+        else:
+            _TEMPLATES["row" if kernel.narrow else kernel.template](w, kernel)
     reductions = header("reduce.h") + header("reduce_cuda.h") if kernel.reductions else ""
     text = str(w)
     users = "\n".join(dialect.user_preludes(kernel))
@@ -91,10 +96,17 @@ _TEMPLATES = {
 }
 
 
+def _has_blocks_of_columns(kernel: Kernel) -> bool:
+    """True for resident columns; those of at most 32 elements have a thread each."""
+    return kernel.resident and kernel.column and not kernel.short
+
+
 def _bounds(kernel: Kernel) -> str:
     """Threads of a block, and how many blocks a multiprocessor has room for, where four bytes a
     value are enough for that: compilers take more registers than that helps, and memory is only
     kept busy by many loads in flight."""
+    if _has_blocks_of_columns(kernel):
+        return cuda_resident_columns.bounds(kernel)
     threads = (1 + kernel.huge) * THREADS
     streams = kernel.reductions and not kernel.short and not kernel.narrow and not kernel.tile
     if not streams or (kernel.resident and not kernel.fours):
@@ -129,6 +141,10 @@ def grid(kernel: Kernel, launch: Launch) -> Grid:
         return Grid(blocks if kernel.nested else blocks * _ceil(across, other), THREADS)
     if kernel.short:
         return Grid(_ceil(kept, THREADS), THREADS)
+    if _has_blocks_of_columns(kernel):
+        last = launch.extents[kernel.kept - 1]
+        blocks = kept // last * _ceil(last, kernel.columns) * kernel.cluster
+        return Grid(blocks, cuda_resident_columns.THREADS)
     if kernel.resident and kernel.few:
         parts = _ceil(n, RESIDENT)
         return Grid(kept * parts, 2 * THREADS, parts, RESIDENT, kept)

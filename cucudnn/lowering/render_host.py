@@ -13,6 +13,7 @@ from importlib.resources import files
 from . import dialect, scalar
 from .dialect import Writer, name
 from .host_columns import column_text
+from .host_resident_columns import resident_columns_text
 from .host_rows import resident_text, row_text, tail_text
 from .host_text import (
     advance,
@@ -57,7 +58,8 @@ def render(kernel: Kernel) -> str:
     w = Writer()
     for k, reduction in enumerate(kernel.reductions):
         w(*dialect.step_text(k, reduction), "")
-    _TEMPLATES[kernel.template](w, kernel)
+    columns = kernel.resident and kernel.column
+    (resident_columns_text if columns else _TEMPLATES[kernel.template])(w, kernel)
     if kernel.few:
         _finish(w, kernel)
     reductions = _header("reduce.h") + _header("reduce_host.h") if kernel.reductions else ""

@@ -86,3 +86,39 @@ def stages(kernel: Kernel) -> list[Stage]:
         )  # fmt: skip
     needed = {i for stage in result for i in stage.loaded}
     return [s._replace(stored=tuple(i for i in s.stored if i in needed)) for s in result]
+
+
+def of_rows(kernel: Kernel, numbers: Sequence[int], known: Sequence[int] = ()) -> list[int]:
+    """The values of a row or column that others need, those that are known aside."""
+    inner = {*kernel.body, *known}
+    operands = [k for i in numbers for k in (*kernel.values[i].operands, i)]
+    return sorted({k for k in operands if k not in inner and _is_computed(kernel, k)})
+
+
+def carried(kernel: Kernel, found: Sequence[Stage]) -> list[int]:
+    """The values of a row or column that something needs once they are known."""
+    result = set(of_rows(kernel, [o.value for o in kernel.outputs if not o.inner]))
+    for stage in found:
+        result.update(of_elements(kernel, stage), of_rows(kernel, stage.after, stage.after))
+    return sorted(result)
+
+
+def of_elements(kernel: Kernel, stage: Stage) -> list[int]:
+    """The values of a row or column that a stage needs for its elements."""
+    given = [kernel.reductions[k].operand for k in stage.reductions]
+    given += [kernel.outputs[k].value for k in stage.outputs]
+    return of_rows(kernel, [*stage.lines, *given])
+
+
+def known_after(kernel: Kernel, stage: Stage) -> tuple[list[int], list[int]]:
+    """The reductions of a stage, as values, and what is known of a row once they are."""
+    given = [
+        i
+        for i, value in enumerate(kernel.values)
+        if value.kind == "reduction" and value.number in stage.reductions
+    ]
+    return given, list(dict.fromkeys([*given, *stage.after]))
+
+
+def _is_computed(kernel: Kernel, i: int) -> bool:
+    return kernel.values[i].kind not in ("scalar", "table")

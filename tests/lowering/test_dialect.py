@@ -62,6 +62,8 @@ TEXTS = {
     "resident_block": lambda: graphs.layernorm(xp, array(50, 4000)),
     "resident_full": lambda: graphs.softmax(xp, array(50, 2048)),
     "resident_huge": lambda: graphs.layernorm(xp, array(5, 10_000, dtype=np.float16)),
+    "resident_columns_short": lambda: _softmax0(array(20, 50)),
+    "resident_columns": lambda: _softmax0(array(500, 50)),
     "tile": lambda: _distances(array(100, 8), array(90, 8)),
     "tile_double": lambda: _distances(array(3, 70, 30, dtype=float), array(3, 80, 30, dtype=float)),
     "argmax": lambda: xp.argmax(array(50, 60), axis=1),
@@ -73,9 +75,21 @@ TEXTS = {
 }
 CUDA_TEXTS = TEXTS | {
     "resident_spread": lambda: graphs.softmax(xp, array(2, 40_000)),
+    "resident_columns_full": lambda: _softmax0(array(1024, 48)),
+    "resident_columns_cluster": lambda: _norm0(array(3000, 20)),
     "tile_nested": lambda: xp.argmin(_distances(array(500, 8), array(64, 8)) + 1, axis=1),
 }
 GOLDENS = [("cpu", name) for name in TEXTS] + [("cuda", name) for name in CUDA_TEXTS]
+
+
+def _softmax0(x: Any) -> Any:
+    e = xp.exp(x - xp.max(x, axis=0))
+    return e / xp.sum(e, axis=0)
+
+
+def _norm0(x: Any) -> Any:
+    d = x - xp.mean(x, axis=0)
+    return d / xp.sqrt(xp.mean(d * d, axis=0))
 
 
 def _distances(x: Any, y: Any) -> Any:
@@ -190,6 +204,37 @@ def test_registers_suffice_where_they_are_bounded(name: str, nvrtc: Any) -> None
     text = render_cuda.render(bound.kernel)
     assert re.search(r"__launch_bounds__\((256, 4|512, 2)\)", text)
     assert nvrtc(text) <= 8
+
+
+COLUMNS = {
+    "softmax": lambda: _softmax0(array(1000, 64)),
+    "softmax of whole chunks": lambda: _softmax0(array(2048, 32)),
+    "norm": lambda: _norm0(array(1024, 64)),
+    "norm of a cluster": lambda: _norm0(array(3000, 20)),
+    "half": lambda: _norm0(array(2048, 32, dtype=np.float16)),
+    "double": lambda: _softmax0(array(1024, 64, dtype=np.float64)),
+}
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_registers_suffice_for_resident_columns(name: str, nvrtc: Any) -> None:
+    (bound,) = bounds(COLUMNS[name](), kind="cuda")
+    text = render_cuda.render(bound.kernel)
+    assert re.search(r"__launch_bounds__\(512, 2\)", text)
+    assert nvrtc(text) <= 64
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.int32, np.uint8, np.complex64, np.complex128])
+@pytest.mark.parametrize("shape", [(500, 24), (3000, 17)])
+def test_nvrtc_takes_resident_columns(dtype: Any, shape: tuple[int, ...], nvrtc: Any) -> None:
+    x = array(*shape, dtype=dtype)
+    results = [x / xp.sum(x, axis=0)]
+    if np.dtype(dtype).kind != "c":
+        results += [_softmax0(x), xp.argmax(x - xp.max(x, axis=0), axis=0)]
+    for result in results:
+        (bound,) = bounds(result, kind="cuda")
+        assert bound.kernel.cluster == -(-shape[0] // kernels.CHUNK)
+        nvrtc(render_cuda.render(bound.kernel))
 
 
 @pytest.mark.parametrize("seed", range(12))

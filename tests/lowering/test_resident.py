@@ -148,7 +148,7 @@ def test_long_rows_and_columns_are_several_kernels(device):
     )
     assert len(xp.explain(graphs.softmax(xp, x)).kernels) == 3
     assert_same_bits(FUNCTIONS["softmax"], x)
-    x = xp.asarray(data((60, 50)), device=device)
+    x = xp.asarray(data((kernel.CHUNK * kernel.CLUSTER + 1, 50)), device=device)
     y = x - xp.mean(x, axis=0)
     assert len(xp.explain(y).kernels) == 2
 
