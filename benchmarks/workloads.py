@@ -83,6 +83,11 @@ def softmax(xp: Any, x: Any) -> Any:
     return e / xp.sum(e, axis=-1, keepdims=True)
 
 
+def softmax_axis0(xp: Any, x: Any) -> Any:
+    e = xp.exp(x - xp.max(x, axis=0))
+    return e / xp.sum(e, axis=0)
+
+
 def layernorm(xp: Any, x: Any) -> Any:
     d = x - xp.mean(x, axis=-1, keepdims=True)
     return d / xp.sqrt(xp.mean(d * d, axis=-1, keepdims=True) + 1e-5)
@@ -138,6 +143,10 @@ def _first_of_one(n: int) -> dict[str, Any]:
     return {"part": lambda arrays: [arrays[0][:n], *arrays[1:]], "shown": slice(0, n)}
 
 
+def _first_columns(n: int) -> dict[str, Any]:
+    return {"part": lambda arrays: [a[:, :n] for a in arrays], "shown": (..., slice(0, n))}
+
+
 def _size(shape: Sequence[int]) -> int:
     return 4 * math.prod(shape)
 
@@ -186,6 +195,10 @@ def _table(
             f"sum_axis0_{_label(thin[0])}x{thin[1]}", sum_axis0, normal(thin), _size(thin)
         ),
         Workload(f"softmax_{square}", softmax, normal(side), 2 * _size(side), **_first(64)),
+        Workload(
+            f"softmax_axis0_{square}", softmax_axis0, normal(side), 2 * _size(side),
+            **_first_columns(64),
+        ),
         Workload(
             f"layernorm_{rows[0]}x{rows[1]}", layernorm, normal(rows), 2 * _size(rows),
             **_first(1024),

@@ -24,7 +24,7 @@ LONG = 20_000  # programs of any length; those of larger seeds have few steps
 KINDS = (
     *graphs.KINDS, "view", "binary", "reduction", "spread", "gather", "rows", "random", "write",
     "add", "matmul", "scan", "sort", "cast", "twice", "roll", "pad", "shared", "shared",
-    "fill",
+    "fill", "columns",
 )  # fmt: skip
 INDICES = [np.array([1, 0, 1]), np.array([[0], [1]]), np.array([0])]
 
@@ -87,6 +87,20 @@ def _filled(xp: Any, x: Any, y: Any, number: float) -> Any:
     return half, result * 3, result if number < 0.3 else half
 
 
+def _columns(xp: Any, x: Any, number: float) -> Any:
+    """Several reductions over leading axes, and elements that need them."""
+    if not x.ndim:
+        return x
+    axis = tuple(range(max(1, x.ndim - 1))) if number < 0.7 else x.ndim - 1
+    d = x - xp.max(x, axis=axis, keepdims=True)
+    total = xp.sum(d, axis=axis, keepdims=True) * 0.125
+    if number < 0.2:
+        return d + total, total
+    if number < 0.4:
+        return xp.where(d > total, d * 0.5, total), xp.min(d - total, axis=axis)
+    return xp.max(d - total, axis=axis) if number < 0.5 else d * 0.25 - total
+
+
 def _added(xp: Any, x: Any, y: Any, number: float) -> Any:
     x += y
     return x * 1
@@ -114,6 +128,7 @@ _OWN: dict[str, Any] = {
     "random": lambda xp, x, y, n: _drawn(xp, x, n),
     "write": _written,
     "add": _added,
+    "columns": lambda xp, x, y, n: _columns(xp, x, n),
     "fill": _filled,
     "matmul": lambda xp, x, y, n: xp.matmul(x, y.T) * 0.25,
     "scan": lambda xp, x, y, n: xp.cumsum(x * 0.5, axis=-1 if n < 0.5 else 0),

@@ -61,7 +61,8 @@ def test_partitions(block: int) -> None:
                 raise
 
 
-LIMITS = {"MAX_OPERATIONS": 5, "MAX_ARGUMENTS": 6, "CACHED": 3, "CHEAP_WORK": 0, "RUN": 1}
+LIMITS = {"MAX_OPERATIONS": 5, "MAX_ARGUMENTS": 6, "CACHED": 3, "CHEAP_WORK": 0, "RUN": 1,
+          "MIN_BESIDE": 1, "MAX_COLUMN": 3}  # fmt: skip
 
 
 @pytest.mark.parametrize("limit", LIMITS)
@@ -98,6 +99,15 @@ def test_parts_of_short_runs(device: str, seed: int, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(pieces, "RUN", 1)
     monkeypatch.setattr(evaluate, "_plans", {})
     check_values(1000 + seed, device, "always")
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_columns_of_few_neighbours(device: str, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Columns that stay where they are, compiled, whatever that brings."""
+    monkeypatch.setattr(predicates, "MIN_BESIDE", 1)
+    monkeypatch.setattr(evaluate, "_plans", {})
+    for each in range(4):
+        check_values(2000 + 4 * seed + each, device, "auto" if each else "always")
 
 
 @pytest.mark.parametrize("seed", range(100))

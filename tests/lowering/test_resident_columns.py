@@ -264,7 +264,9 @@ def test_users_functions(device):
             v = v * 0.5
         return v
 
-    assert_same_bits(lambda x: softmax(xp.map(steps, x)), xp.asarray(data((200, 21)), device=device))
+    assert_same_bits(
+        lambda x: softmax(xp.map(steps, x)), xp.asarray(data((200, 21)), device=device)
+    )
 
 
 def test_numbers_agree_with_numpy(device):
