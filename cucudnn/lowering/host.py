@@ -15,9 +15,9 @@ from ..graph.node import Node
 from ..graph.ops import Op
 from ..settings import current
 from . import compile as cache
-from . import dialect, host_columns, host_tile, interpret, memory, render_host, threads, toolchain
+from . import dialect, host_tile, interpret, memory, render_host, threads, toolchain
 from .device import Call, Device, Program, Ready
-from .kernel import Argument, Kernel, Launch, Output, Value
+from .kernel import COLUMNS, Argument, Kernel, Launch, Output, Value
 from .memory import Buffer
 
 # Work is elements times cost of an element in additions, which NumPy does in about 1 ns each.
@@ -101,13 +101,13 @@ class HostCall(Call):
             n, columns, self.units = count // self.kept, 1, self.kept
             if kernel.column:
                 last = launch.extents[kernel.kept - 1]
-                most = kernel.columns if kernel.resident else host_columns.COLUMNS
+                most = kernel.columns if kernel.resident else COLUMNS
                 columns = min(last, most)
                 self.units = self.kept // last * -(-last // most)
             self.grain = max(1, GRAIN // (n * columns))
             if kernel.tile:
                 *batch, down, across = launch.extents[: kernel.kept]
-                blocks = -(-down // host_tile.ROWS) * -(-across // host_columns.COLUMNS)
+                blocks = -(-down // host_tile.ROWS) * -(-across // COLUMNS)
                 self.units, self.grain = shapes.size(tuple(batch)) * blocks, 1
             if kernel.few:
                 self.span = _span(n, columns)

@@ -8,8 +8,6 @@ from .dialect import Writer, name, offset_text
 from .host_text import coordinates, decode, element, loop, outputs, pointers, shares, values
 from .kernel import Kernel
 
-COLUMNS = 128  # as XP_COLUMNS
-
 
 def column_text(w: Writer, kernel: Kernel) -> None:
     """Columns: a block of neighbouring kept indices is reduced row by row, side by side."""

@@ -19,13 +19,10 @@ def resident_columns_text(w: Writer, kernel: Kernel) -> None:
     last, size = kernel.kept - 1, kernel.columns
     found = stages(kernel)
     known = [i for i in carried(kernel, found) if i not in kernel.guards]
-    lanes = "1" if kernel.short else "XP_LANES"
     with w.block("XP_EXPORT void kernel(const int64_t* w, int64_t begin, int64_t end)"):
         decode(w, kernel)
         shares(w, kernel)
         w(f"const int64_t blocks = (n{last} + {size - 1}) / {size};")
-        for k, r in enumerate(kernel.reductions):
-            w(f"alignas(64) {dialect.tree_type(r)} lane{k}[{lanes}][{size}];")
         for i in known:
             w(f"alignas(64) {dtypes.value_type(kernel.values[i].dtype)} column{i}[{size}];")
         stored = [i for stage in found for i in stage.stored]
@@ -41,8 +38,9 @@ def resident_columns_text(w: Writer, kernel: Kernel) -> None:
             outputs(w, kernel, range(kernel.kept))
             _once(w, kernel, known)
             for stage in found:
-                _stage(w, kernel, stage)
-                _after(w, kernel, stage, known)
+                with w.block(""):  # the stack has the lanes of one stage
+                    _stage(w, kernel, stage)
+                    _after(w, kernel, stage, known)
             _store(w, kernel)
         if stored:
             w("__builtin_free(room);")
@@ -85,9 +83,11 @@ def _after(w: Writer, kernel: Kernel, stage: Stage, known: Sequence[int]) -> Non
 def _stage(w: Writer, kernel: Kernel, stage: Stage) -> None:
     """Go through the columns, chunk by chunk, row by row."""
     reduced = range(kernel.kept, kernel.rank)
+    lanes = "1" if kernel.short else "XP_LANES"
     for k in stage.reductions:
-        tree = f"xp_tree_columns<R{k}, {dialect.tree_type(kernel.reductions[k])}, {kernel.columns}>"
-        w(f"{tree} tree{k};")
+        c_type = dialect.tree_type(kernel.reductions[k])
+        w(f"alignas(64) {c_type} lane{k}[{lanes}][{kernel.columns}];")
+        w(f"xp_tree_columns<R{k}, {c_type}, {kernel.columns}> tree{k};")
     with w.block("for (int64_t at = 0; at < n; at += XP_CHUNK)"):
         w("const int64_t m = n - at < XP_CHUNK ? n - at : XP_CHUNK;")
         with w.block("for (int64_t t = 0; t < m; ++t)"):

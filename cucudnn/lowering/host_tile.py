@@ -5,9 +5,8 @@ from __future__ import annotations
 from ..graph import dtypes
 from . import dialect
 from .dialect import Writer, name, offset_text
-from .host_columns import COLUMNS
 from .host_text import coordinates, decode, shares
-from .kernel import Kernel
+from .kernel import COLUMNS, Kernel
 
 ROWS, SIDE = 32, 32  # rows of a unit; pairs of a row that are combined side by side
 

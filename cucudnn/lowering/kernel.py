@@ -25,8 +25,7 @@ RESIDENT = 16 * CHUNK  # reduced extents up to here stay where they are until a 
 SPREAD = 64  # blocks that a longer row may have, each as much of it
 CLUSTER = 8  # blocks that a resident column may have, each a chunk of it
 BESIDE = 64  # bytes of neighbouring resident columns that a block of CUDA has
-COLUMNS = 128  # neighbouring columns that a thread of the CPU has, at most
-IN_CACHE = 1 << 17  # elements of neighbouring resident columns on the CPU
+COLUMNS = 128  # neighbouring columns that a thread of the CPU has, as XP_COLUMNS
 PAIRS = 64  # elements of each of two axes from which on pairs of them are taken by tiles
 INDEX = Node(ops.iota, (), (2**62,), dtypes.int64, (8,), "")  # of an axis, where nobody asked
 WIDE = 2**31 - 2**20  # elements from which on indices have 64 bits; the last tile may run over
@@ -374,7 +373,7 @@ def build(group: Group, device: str, cluster: int = CLUSTER) -> Bound:
     vector = _vector(builder, launch, itemsizes, outputs, len(kept) if column else 0) if cuda else 1
     columns = 1
     if column and resident:
-        columns = _resident_columns(builder, kept, n, cuda=cuda)
+        columns = _resident_columns(builder, kept, cuda=cuda)
         vector = min(vector, max(1, columns // 4))
     elif column and cuda and n > SHORT:
         columns = _columns(kept, vector)
@@ -516,12 +515,12 @@ def _is_resident_column(
     return columns > rows
 
 
-def _resident_columns(builder: _Builder, kept: Shape, n: int, *, cuda: bool) -> int:
-    """Neighbouring columns of a block, and on the CPU of a thread: as many as stay in the cache."""
+def _resident_columns(builder: _Builder, kept: Shape, *, cuda: bool) -> int:
+    """Neighbouring columns that a block of CUDA has, or that are one thread's work on the CPU."""
     if cuda:
         widest = max(dtypes.computed(v.dtype).itemsize for v in builder.values)
         return max(4, BESIDE // max(4, widest))
-    columns = COLUMNS if COLUMNS * n <= IN_CACHE else COLUMNS // 2
+    columns = COLUMNS
     while columns > SIDE and columns >= 2 * kept[-1]:
         columns //= 2
     return columns

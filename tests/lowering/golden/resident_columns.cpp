@@ -21,8 +21,6 @@ XP_EXPORT void kernel(const int64_t* w, int64_t begin, int64_t end) {
   const int64_t b0_1 = w[7];
   const int64_t n = n1;
   const int64_t blocks = (n0 + 63) / 64;
-  alignas(64) float lane0[XP_LANES][64];
-  alignas(64) float lane1[XP_LANES][64];
   alignas(64) float column1[64];
   alignas(64) float column4[64];
   const int64_t stride = (n * 64 + 63) / 64 * 64;
@@ -37,87 +35,95 @@ XP_EXPORT void kernel(const int64_t* w, int64_t begin, int64_t end) {
     const int64_t columns = left < 64 ? left : 64;
     const auto k0 = p0 + (i0);
     const auto y0 = q0 + (i0);
-    xp_tree_columns<R0, float, 64> tree0;
-    for (int64_t at = 0; at < n; at += XP_CHUNK) {
-      const int64_t m = n - at < XP_CHUNK ? n - at : XP_CHUNK;
-      for (int64_t t = 0; t < m; ++t) {
-        int64_t rest = at + t;
-        int64_t i1 = rest;
-        const auto x_0 = k0 + (i1 * a0_1);
-        if (t < XP_LANES) {
-          #pragma GCC ivdep
-          for (int64_t j = 0; j < columns; ++j) {
-            const float x0 = x_0[j];
-            lane0[t % XP_LANES][j] = x0;
+     {
+      alignas(64) float lane0[XP_LANES][64];
+      xp_tree_columns<R0, float, 64> tree0;
+      for (int64_t at = 0; at < n; at += XP_CHUNK) {
+        const int64_t m = n - at < XP_CHUNK ? n - at : XP_CHUNK;
+        for (int64_t t = 0; t < m; ++t) {
+          int64_t rest = at + t;
+          int64_t i1 = rest;
+          const auto x_0 = k0 + (i1 * a0_1);
+          if (t < XP_LANES) {
+            #pragma GCC ivdep
+            for (int64_t j = 0; j < columns; ++j) {
+              const float x0 = x_0[j];
+              lane0[t % XP_LANES][j] = x0;
+            }
+          }
+          else {
+            #pragma GCC ivdep
+            for (int64_t j = 0; j < columns; ++j) {
+              const float x0 = x_0[j];
+              lane0[t % XP_LANES][j] = R0::step(lane0[t % XP_LANES][j], x0);
+            }
           }
         }
-        else {
-          #pragma GCC ivdep
-          for (int64_t j = 0; j < columns; ++j) {
-            const float x0 = x_0[j];
-            lane0[t % XP_LANES][j] = R0::step(lane0[t % XP_LANES][j], x0);
-          }
-        }
+        xp_fold_columns<R0>(lane0, m, columns);
+        tree0.push(lane0[0], columns);
       }
-      xp_fold_columns<R0>(lane0, m, columns);
-      tree0.push(lane0[0], columns);
-    }
-    tree0.total(lane0[0], columns);
-    for (int64_t j = 0; j < columns; ++j) {
-      const float r0 = lane0[0][j];
-      column1[j] = r0;
-    }
-    xp_tree_columns<R1, float, 64> tree1;
-    for (int64_t at = 0; at < n; at += XP_CHUNK) {
-      const int64_t m = n - at < XP_CHUNK ? n - at : XP_CHUNK;
-      for (int64_t t = 0; t < m; ++t) {
-        int64_t rest = at + t;
-        int64_t i1 = rest;
-        const auto x_0 = k0 + (i1 * a0_1);
-        if (t < XP_LANES) {
-          #pragma GCC ivdep
-          for (int64_t j = 0; j < columns; ++j) {
-            const float r0 = column1[j];
-            const float x0 = x_0[j];
-            const float v2 = xp_subtract(x0, r0);
-            const float v3 = xp_exp(v2);
-            kept3[(at + t) * 64 + j] = v3;
-            lane1[t % XP_LANES][j] = v3;
-          }
-        }
-        else {
-          #pragma GCC ivdep
-          for (int64_t j = 0; j < columns; ++j) {
-            const float r0 = column1[j];
-            const float x0 = x_0[j];
-            const float v2 = xp_subtract(x0, r0);
-            const float v3 = xp_exp(v2);
-            kept3[(at + t) * 64 + j] = v3;
-            lane1[t % XP_LANES][j] = R1::step(lane1[t % XP_LANES][j], v3);
-          }
-        }
+      tree0.total(lane0[0], columns);
+      for (int64_t j = 0; j < columns; ++j) {
+        const float r0 = lane0[0][j];
+        column1[j] = r0;
       }
-      xp_fold_columns<R1>(lane1, m, columns);
-      tree1.push(lane1[0], columns);
     }
-    tree1.total(lane1[0], columns);
-    for (int64_t j = 0; j < columns; ++j) {
-      const float r1 = lane1[0][j];
-      column4[j] = r1;
+     {
+      alignas(64) float lane1[XP_LANES][64];
+      xp_tree_columns<R1, float, 64> tree1;
+      for (int64_t at = 0; at < n; at += XP_CHUNK) {
+        const int64_t m = n - at < XP_CHUNK ? n - at : XP_CHUNK;
+        for (int64_t t = 0; t < m; ++t) {
+          int64_t rest = at + t;
+          int64_t i1 = rest;
+          const auto x_0 = k0 + (i1 * a0_1);
+          if (t < XP_LANES) {
+            #pragma GCC ivdep
+            for (int64_t j = 0; j < columns; ++j) {
+              const float r0 = column1[j];
+              const float x0 = x_0[j];
+              const float v2 = xp_subtract(x0, r0);
+              const float v3 = xp_exp(v2);
+              kept3[(at + t) * 64 + j] = v3;
+              lane1[t % XP_LANES][j] = v3;
+            }
+          }
+          else {
+            #pragma GCC ivdep
+            for (int64_t j = 0; j < columns; ++j) {
+              const float r0 = column1[j];
+              const float x0 = x_0[j];
+              const float v2 = xp_subtract(x0, r0);
+              const float v3 = xp_exp(v2);
+              kept3[(at + t) * 64 + j] = v3;
+              lane1[t % XP_LANES][j] = R1::step(lane1[t % XP_LANES][j], v3);
+            }
+          }
+        }
+        xp_fold_columns<R1>(lane1, m, columns);
+        tree1.push(lane1[0], columns);
+      }
+      tree1.total(lane1[0], columns);
+      for (int64_t j = 0; j < columns; ++j) {
+        const float r1 = lane1[0][j];
+        column4[j] = r1;
+      }
     }
-    for (int64_t at = 0; at < n; at += XP_CHUNK) {
-      const int64_t m = n - at < XP_CHUNK ? n - at : XP_CHUNK;
-      for (int64_t t = 0; t < m; ++t) {
-        int64_t rest = at + t;
-        int64_t i1 = rest;
-        const auto x_0 = k0 + (i1 * a0_1);
-        const auto z0 = y0 + (i1 * b0_1);
-        #pragma GCC ivdep
-        for (int64_t j = 0; j < columns; ++j) {
-          const float r1 = column4[j];
-          const float v3 = kept3[(at + t) * 64 + j];
-          const float v5 = xp_divide(v3, r1);
-          z0[j] = v5;
+     {
+      for (int64_t at = 0; at < n; at += XP_CHUNK) {
+        const int64_t m = n - at < XP_CHUNK ? n - at : XP_CHUNK;
+        for (int64_t t = 0; t < m; ++t) {
+          int64_t rest = at + t;
+          int64_t i1 = rest;
+          const auto x_0 = k0 + (i1 * a0_1);
+          const auto z0 = y0 + (i1 * b0_1);
+          #pragma GCC ivdep
+          for (int64_t j = 0; j < columns; ++j) {
+            const float r1 = column4[j];
+            const float v3 = kept3[(at + t) * 64 + j];
+            const float v5 = xp_divide(v3, r1);
+            z0[j] = v5;
+          }
         }
       }
     }
