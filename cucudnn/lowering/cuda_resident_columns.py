@@ -1,6 +1,6 @@
 """The resident template of CUDA for columns: a block has 64 bytes of neighbouring columns, and a
-chunk of 1,024 elements of each in registers; longer columns have a cluster of such blocks, which
-write their totals to one another's shared memory.
+chunk of up to 1,024 elements of each in registers; longer columns have a cluster of such blocks,
+which write their totals to one another's shared memory.
 
 The threads of a warp take neighbouring columns of some rows; the lanes are those of the reduction
 tree, and they are folded in the same order.
@@ -17,37 +17,44 @@ from . import dialect
 from .cuda_columns import beside, halves
 from .cuda_text import CHUNK, coordinates, kept_pointers, neighbour_text, store, tree_value
 from .dialect import Writer, name, offset_text
-from .kernel import LANES, Kernel
+from .kernel import BESIDE, LANES, Kernel
 from .stages import Stage, carried, known_after, of_elements, of_rows, stages
 
-THREADS, WARPS = 512, 16
+ROOM = 1024  # threads of a multiprocessor, if each has no more than 64 registers
 
 
 class Shape(NamedTuple):
-    """How the threads of a block stand."""
+    """How the threads of a block stand: each has 32 elements of four bytes, or fewer."""
 
+    threads: int
     across: int  # threads side by side, each with `vector` columns
     deep: int  # threads of a column
     each: int  # lanes of a thread
 
+    @property
+    def warps(self) -> int:
+        return self.threads // 32
+
     @staticmethod
     def of(kernel: Kernel) -> Shape:
         across = kernel.columns // kernel.vector
-        return Shape(across, THREADS // across, LANES * across // THREADS)
+        threads = max(128, BESIDE << (kernel.rounds - 1).bit_length())
+        return Shape(threads, across, threads // across, LANES * across // threads)
 
 
 def bounds(kernel: Kernel) -> str:
     """Threads of a block, and how many blocks a multiprocessor has room for, where registers hold
     one value of each element."""
+    threads = Shape.of(kernel).threads
     one = len(_loads(kernel)) <= 1 and len(stages(kernel)[0].stored) == 0
-    return f"{THREADS}, 2" if one else str(THREADS)
+    return f"{threads}, {ROOM // threads}" if one else str(threads)
 
 
 def resident_columns_text(w: Writer, kernel: Kernel) -> None:
     """All that is done with neighbouring columns, by a block or a cluster of blocks."""
     found = stages(kernel)
-    _place(w, kernel)
     known = carried(kernel, found)
+    _place(w, kernel)
     for i in known:
         w(f"{dtypes.value_type(kernel.values[i].dtype)} column{i}[{kernel.vector}];")
     _heads(w, kernel, [i for i in kernel.head if i in known])
@@ -84,7 +91,7 @@ def _place(w: Writer, kernel: Kernel) -> None:
     the last ones again, and write nothing."""
     shape, last, v, wide = Shape.of(kernel), kernel.kept - 1, kernel.vector, kernel.columns
     w("const int thread = threadIdx.x & 31, warp = threadIdx.x >> 5;")
-    w(f"const int x = thread % {shape.across}, y = thread / {shape.across} * {WARPS} + warp;")
+    w(f"const int x = thread % {shape.across}, y = thread / {shape.across} * {shape.warps} + warp;")
     w(f"const idx block = (idx)blockIdx.x / {kernel.cluster};")
     w(f"const int part = blockIdx.x % {kernel.cluster};")
     w(f"const idx across = (n{last} + {wide - 1}) / {wide};")
@@ -97,7 +104,7 @@ def _place(w: Writer, kernel: Kernel) -> None:
     w(f"const int present = m < {LANES} ? m : {LANES};")
     kept_pointers(w, kernel, range(kernel.kept))
     for k, r in enumerate(kernel.reductions):
-        w(f"__shared__ xp_storage<{dialect.tree_type(r)}, {WARPS * wide}> shared{k};")
+        w(f"__shared__ xp_storage<{dialect.tree_type(r)}, {shape.warps * wide}> shared{k};")
         if kernel.cluster > 1:
             w(f"__shared__ xp_storage<{dialect.tree_type(r)}, {kernel.cluster * wide}> given{k};")
 
@@ -137,7 +144,8 @@ def _rows(w: Writer, kernel: Kernel) -> Iterator[None]:
         with w.block(f"for (int i = 0; i < {shape.each}; ++i)"):
             w(f"const int e = j * {LANES} + y + {shape.deep} * i, at_row = j * {shape.each} + i;")
             if not kernel.full:
-                w("const bool there = e < m;")
+                whole = f"j < {kernel.rounds - 1} || " * (kernel.cluster == 1)
+                w(f"const bool there = {whole}e < m;")
             w(f"const idx r = at + {'e' if kernel.full else '(there ? e : m - 1)'};")
             coordinates(w, _reduced(kernel), "r")
             yield
@@ -198,7 +206,8 @@ def _combine(w: Writer, kernel: Kernel, stage: Stage) -> None:
     columns = f"for (int c = 0; c < {v}; ++c)"
 
     def test(lane: str) -> str:
-        return "" if kernel.full else f"if ({lane} < present) "
+        whole = kernel.full or (kernel.cluster == 1 and kernel.rounds > 1)
+        return "" if whole else f"if ({lane} < present) "
 
     for k in stage.reductions:
         for d in halves(shape.each):
@@ -209,7 +218,8 @@ def _combine(w: Writer, kernel: Kernel, stage: Stage) -> None:
             w("#pragma unroll")
             with w.block(columns):
                 w(f"const auto other = xp_shuffle_down(lane{k}[0][c], {d * shape.across});")
-                w(f"{test(f'y + {WARPS * d}')}lane{k}[0][c] = R{k}::step(lane{k}[0][c], other);")
+                w(test(f"y + {shape.warps * d}"))
+                w(f"lane{k}[0][c] = R{k}::step(lane{k}[0][c], other);")
         w(f"if (thread < {shape.across}) {columns} "
           f"shared{k}.v()[warp * {wide} + x * {v} + c] = lane{k}[0][c];")  # fmt: skip
     w("__syncthreads();")
@@ -217,10 +227,10 @@ def _combine(w: Writer, kernel: Kernel, stage: Stage) -> None:
         c_type = dialect.tree_type(kernel.reductions[k])
         w(f"{c_type} total{k}[{v}];", "#pragma unroll")
         with w.block(columns):
-            w(f"{c_type} u[{WARPS}];", "#pragma unroll")
-            w(f"for (int q = 0; q < {WARPS}; ++q) "
+            w(f"{c_type} u[{shape.warps}];", "#pragma unroll")
+            w(f"for (int q = 0; q < {shape.warps}; ++q) "
               f"u[q] = shared{k}.v()[q * {wide} + x * {v} + c];")  # fmt: skip
-            for d in halves(WARPS):
+            for d in halves(shape.warps):
                 w("#pragma unroll", f"for (int q = 0; q < {d}; ++q)")
                 w(f"  {test(f'q + {d}')}u[q] = R{k}::step(u[q], u[q + {d}]);")
             w(f"total{k}[c] = u[0];")

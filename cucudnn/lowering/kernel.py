@@ -95,7 +95,8 @@ class Kernel:
     long: bool = False  # more than 1,024 reduced elements
     few: bool = False  # few kept indices, or resident rows of several blocks: chunks are shared out
     resident: bool = False  # elements of a row need reductions over it: it is read once
-    rounds: int = 8  # of a resident row: how often 128 lanes take to a chunk, a power of two
+    rounds: int = 8  # of a resident row: how often 128 lanes take to a chunk, a power of two; of a
+    # resident column: exactly
     huge: bool = False  # of a resident row: more than 8 chunks
     fours: bool = False  # of a resident row: a multiple of 4 elements, read by fours
     full: bool = False  # of a resident row: every thread has elements in every round
@@ -378,7 +379,8 @@ def build(group: Group, device: str, cluster: int = CLUSTER) -> Bound:
     elif column and cuda and n > SHORT:
         columns = _columns(kept, vector)
     narrow = not resident and columns == vector == (kept[-1] if kept else 0) and columns > 1
-    rounds = min(8, 1 << (-(-n // LANES) - 1).bit_length()) if cuda and resident else 8
+    rounds = min(8, -(-n // LANES)) if cuda and resident else 8
+    rounds = rounds if column else 1 << (rounds - 1).bit_length()
     fours = cuda and resident and not column
     fours = fours and vector == 4 and len(reduced) == 1 and n % 4 == 0
     tile = 0

@@ -144,7 +144,7 @@ def grid(kernel: Kernel, launch: Launch) -> Grid:
     if _has_blocks_of_columns(kernel):
         last = launch.extents[kernel.kept - 1]
         blocks = kept // last * _ceil(last, kernel.columns) * kernel.cluster
-        return Grid(blocks, cuda_resident_columns.THREADS)
+        return Grid(blocks, cuda_resident_columns.Shape.of(kernel).threads)
     if kernel.resident and kernel.few:
         parts = _ceil(n, RESIDENT)
         return Grid(kept * parts, 2 * THREADS, parts, RESIDENT, kept)

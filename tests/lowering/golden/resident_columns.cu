@@ -12,7 +12,7 @@ struct R1 {
   XP_STEP float step(float a, float b) { return xp_add(a, b); }
 };
 
-extern "C" __global__ void __launch_bounds__(512, 2)
+extern "C" __global__ void __launch_bounds__(256, 4)
 kernel(const __grid_constant__ xp_words words) {
   const long long* const w = words.w;
   typedef int idx;
@@ -25,7 +25,7 @@ kernel(const __grid_constant__ xp_words words) {
   const idx b0_1 = (idx)w[7];
   const idx n = n1;
   const int thread = threadIdx.x & 31, warp = threadIdx.x >> 5;
-  const int x = thread % 8, y = thread / 8 * 16 + warp;
+  const int x = thread % 8, y = thread / 8 * 8 + warp;
   const idx block = (idx)blockIdx.x / 1;
   const int part = blockIdx.x % 1;
   const idx across = (n0 + 15) / 16;
@@ -37,31 +37,31 @@ kernel(const __grid_constant__ xp_words words) {
   const int present = m < 128 ? m : 128;
   const auto k0 = p0 + (i0);
   const auto y0 = q0 + (i0);
-  __shared__ xp_storage<float, 256> shared0;
-  __shared__ xp_storage<float, 256> shared1;
+  __shared__ xp_storage<float, 128> shared0;
+  __shared__ xp_storage<float, 128> shared1;
   float column1[2];
   float column4[2];
-  xp_vector<float, 2> g0[8];
+  xp_vector<float, 2> g0[16];
   #pragma unroll
   for (int j = 0; j < 4; ++j) {
     #pragma unroll
-    for (int i = 0; i < 2; ++i) {
-      const int e = j * 128 + y + 64 * i, at_row = j * 2 + i;
-      const bool there = e < m;
+    for (int i = 0; i < 4; ++i) {
+      const int e = j * 128 + y + 32 * i, at_row = j * 4 + i;
+      const bool there = j < 3 || e < m;
       const idx r = at + (there ? e : m - 1);
       uidx rest1_2 = (uidx)(r);
       const idx i1 = (idx)rest1_2;
       g0[at_row] = *(const xp_vector<float, 2>*)(k0 + i1 * a0_1);
     }
   }
-  float a3[16];
-  float lane0[2][2];
+  float a3[32];
+  float lane0[4][2];
   #pragma unroll
   for (int j = 0; j < 4; ++j) {
     #pragma unroll
-    for (int i = 0; i < 2; ++i) {
-      const int e = j * 128 + y + 64 * i, at_row = j * 2 + i;
-      const bool there = e < m;
+    for (int i = 0; i < 4; ++i) {
+      const int e = j * 128 + y + 32 * i, at_row = j * 4 + i;
+      const bool there = j < 3 || e < m;
       const idx r = at + (there ? e : m - 1);
       uidx rest1_2 = (uidx)(r);
       const idx i1 = (idx)rest1_2;
@@ -74,38 +74,40 @@ kernel(const __grid_constant__ xp_words words) {
     }
   }
   #pragma unroll
+  for (int i = 0; i < 2; ++i) for (int c = 0; c < 2; ++c)
+    lane0[i][c] = R0::step(lane0[i][c], lane0[i + 2][c]);
+  #pragma unroll
   for (int i = 0; i < 1; ++i) for (int c = 0; c < 2; ++c)
-    if (y + 64 * (i + 1) < present) lane0[i][c] = R0::step(lane0[i][c], lane0[i + 1][c]);
+    lane0[i][c] = R0::step(lane0[i][c], lane0[i + 1][c]);
   #pragma unroll
   for (int c = 0; c < 2; ++c) {
     const auto other = xp_shuffle_down(lane0[0][c], 16);
-    if (y + 32 < present) lane0[0][c] = R0::step(lane0[0][c], other);
+
+    lane0[0][c] = R0::step(lane0[0][c], other);
   }
   #pragma unroll
   for (int c = 0; c < 2; ++c) {
     const auto other = xp_shuffle_down(lane0[0][c], 8);
-    if (y + 16 < present) lane0[0][c] = R0::step(lane0[0][c], other);
+
+    lane0[0][c] = R0::step(lane0[0][c], other);
   }
   if (thread < 8) for (int c = 0; c < 2; ++c) shared0.v()[warp * 16 + x * 2 + c] = lane0[0][c];
   __syncthreads();
   float total0[2];
   #pragma unroll
   for (int c = 0; c < 2; ++c) {
-    float u[16];
+    float u[8];
     #pragma unroll
-    for (int q = 0; q < 16; ++q) u[q] = shared0.v()[q * 16 + x * 2 + c];
-    #pragma unroll
-    for (int q = 0; q < 8; ++q)
-      if (q + 8 < present) u[q] = R0::step(u[q], u[q + 8]);
+    for (int q = 0; q < 8; ++q) u[q] = shared0.v()[q * 16 + x * 2 + c];
     #pragma unroll
     for (int q = 0; q < 4; ++q)
-      if (q + 4 < present) u[q] = R0::step(u[q], u[q + 4]);
+      u[q] = R0::step(u[q], u[q + 4]);
     #pragma unroll
     for (int q = 0; q < 2; ++q)
-      if (q + 2 < present) u[q] = R0::step(u[q], u[q + 2]);
+      u[q] = R0::step(u[q], u[q + 2]);
     #pragma unroll
     for (int q = 0; q < 1; ++q)
-      if (q + 1 < present) u[q] = R0::step(u[q], u[q + 1]);
+      u[q] = R0::step(u[q], u[q + 1]);
     total0[c] = u[0];
   }
   #pragma unroll
@@ -113,13 +115,13 @@ kernel(const __grid_constant__ xp_words words) {
     const float r0 = total0[c];
     column1[c] = r0;
   }
-  float lane1[2][2];
+  float lane1[4][2];
   #pragma unroll
   for (int j = 0; j < 4; ++j) {
     #pragma unroll
-    for (int i = 0; i < 2; ++i) {
-      const int e = j * 128 + y + 64 * i, at_row = j * 2 + i;
-      const bool there = e < m;
+    for (int i = 0; i < 4; ++i) {
+      const int e = j * 128 + y + 32 * i, at_row = j * 4 + i;
+      const bool there = j < 3 || e < m;
       const idx r = at + (there ? e : m - 1);
       uidx rest1_2 = (uidx)(r);
       const idx i1 = (idx)rest1_2;
@@ -136,38 +138,40 @@ kernel(const __grid_constant__ xp_words words) {
     }
   }
   #pragma unroll
+  for (int i = 0; i < 2; ++i) for (int c = 0; c < 2; ++c)
+    lane1[i][c] = R1::step(lane1[i][c], lane1[i + 2][c]);
+  #pragma unroll
   for (int i = 0; i < 1; ++i) for (int c = 0; c < 2; ++c)
-    if (y + 64 * (i + 1) < present) lane1[i][c] = R1::step(lane1[i][c], lane1[i + 1][c]);
+    lane1[i][c] = R1::step(lane1[i][c], lane1[i + 1][c]);
   #pragma unroll
   for (int c = 0; c < 2; ++c) {
     const auto other = xp_shuffle_down(lane1[0][c], 16);
-    if (y + 32 < present) lane1[0][c] = R1::step(lane1[0][c], other);
+
+    lane1[0][c] = R1::step(lane1[0][c], other);
   }
   #pragma unroll
   for (int c = 0; c < 2; ++c) {
     const auto other = xp_shuffle_down(lane1[0][c], 8);
-    if (y + 16 < present) lane1[0][c] = R1::step(lane1[0][c], other);
+
+    lane1[0][c] = R1::step(lane1[0][c], other);
   }
   if (thread < 8) for (int c = 0; c < 2; ++c) shared1.v()[warp * 16 + x * 2 + c] = lane1[0][c];
   __syncthreads();
   float total1[2];
   #pragma unroll
   for (int c = 0; c < 2; ++c) {
-    float u[16];
+    float u[8];
     #pragma unroll
-    for (int q = 0; q < 16; ++q) u[q] = shared1.v()[q * 16 + x * 2 + c];
-    #pragma unroll
-    for (int q = 0; q < 8; ++q)
-      if (q + 8 < present) u[q] = R1::step(u[q], u[q + 8]);
+    for (int q = 0; q < 8; ++q) u[q] = shared1.v()[q * 16 + x * 2 + c];
     #pragma unroll
     for (int q = 0; q < 4; ++q)
-      if (q + 4 < present) u[q] = R1::step(u[q], u[q + 4]);
+      u[q] = R1::step(u[q], u[q + 4]);
     #pragma unroll
     for (int q = 0; q < 2; ++q)
-      if (q + 2 < present) u[q] = R1::step(u[q], u[q + 2]);
+      u[q] = R1::step(u[q], u[q + 2]);
     #pragma unroll
     for (int q = 0; q < 1; ++q)
-      if (q + 1 < present) u[q] = R1::step(u[q], u[q + 1]);
+      u[q] = R1::step(u[q], u[q + 1]);
     total1[c] = u[0];
   }
   #pragma unroll
@@ -178,9 +182,9 @@ kernel(const __grid_constant__ xp_words words) {
   #pragma unroll
   for (int j = 0; j < 4; ++j) {
     #pragma unroll
-    for (int i = 0; i < 2; ++i) {
-      const int e = j * 128 + y + 64 * i, at_row = j * 2 + i;
-      const bool there = e < m;
+    for (int i = 0; i < 4; ++i) {
+      const int e = j * 128 + y + 32 * i, at_row = j * 4 + i;
+      const bool there = j < 3 || e < m;
       const idx r = at + (there ? e : m - 1);
       uidx rest1_2 = (uidx)(r);
       const idx i1 = (idx)rest1_2;

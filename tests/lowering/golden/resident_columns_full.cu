@@ -77,11 +77,13 @@ kernel(const __grid_constant__ xp_words words) {
   #pragma unroll
   for (int c = 0; c < 2; ++c) {
     const auto other = xp_shuffle_down(lane0[0][c], 16);
+
     lane0[0][c] = R0::step(lane0[0][c], other);
   }
   #pragma unroll
   for (int c = 0; c < 2; ++c) {
     const auto other = xp_shuffle_down(lane0[0][c], 8);
+
     lane0[0][c] = R0::step(lane0[0][c], other);
   }
   if (thread < 8) for (int c = 0; c < 2; ++c) shared0.v()[warp * 16 + x * 2 + c] = lane0[0][c];
@@ -138,11 +140,13 @@ kernel(const __grid_constant__ xp_words words) {
   #pragma unroll
   for (int c = 0; c < 2; ++c) {
     const auto other = xp_shuffle_down(lane1[0][c], 16);
+
     lane1[0][c] = R1::step(lane1[0][c], other);
   }
   #pragma unroll
   for (int c = 0; c < 2; ++c) {
     const auto other = xp_shuffle_down(lane1[0][c], 8);
+
     lane1[0][c] = R1::step(lane1[0][c], other);
   }
   if (thread < 8) for (int c = 0; c < 2; ++c) shared1.v()[warp * 16 + x * 2 + c] = lane1[0][c];
