@@ -17,7 +17,7 @@ from . import dialect
 from .cuda_columns import beside, halves
 from .cuda_text import CHUNK, coordinates, kept_pointers, neighbour_text, store, tree_value
 from .dialect import Writer, name, offset_text
-from .kernel import BESIDE, LANES, Kernel
+from .kernel import LANES, Kernel, widest
 from .stages import Stage, carried, known_after, of_elements, of_rows, stages
 
 ROOM = 1024  # threads of a multiprocessor, if each has no more than 64 registers
@@ -29,7 +29,7 @@ class Shape(NamedTuple):
     threads: int
     across: int  # threads side by side, each with `vector` columns
     deep: int  # threads of a column
-    each: int  # lanes of a thread
+    each: int  # lanes of a thread, of those of the block
 
     @property
     def warps(self) -> int:
@@ -38,8 +38,9 @@ class Shape(NamedTuple):
     @staticmethod
     def of(kernel: Kernel) -> Shape:
         across = kernel.columns // kernel.vector
-        threads = max(128, BESIDE << (kernel.rounds - 1).bit_length())
-        return Shape(threads, across, threads // across, LANES * across // threads)
+        side = kernel.columns * widest(kernel.values) // kernel.split
+        threads = max(128, side << (kernel.rounds - 1).bit_length())
+        return Shape(threads, across, threads // across, LANES // kernel.split * across // threads)
 
 
 def bounds(kernel: Kernel) -> str:
@@ -99,9 +100,11 @@ def _place(w: Writer, kernel: Kernel) -> None:
     w(f"const bool inside = first < n{last};")
     w(f"const idx i{last} = inside ? first : n{last} - {v};")
     coordinates(w, range(last), "block / across")
-    w(f"const idx at = (idx)part * {CHUNK};")
+    w(f"const idx at = (idx)(part / {kernel.split}) * {CHUNK};")
     w(f"const int m = (int)(n - at < {CHUNK} ? n - at : {CHUNK});")
     w(f"const int present = m < {LANES} ? m : {LANES};")
+    if kernel.split > 1 and not kernel.full:  # a chunk of one element has one lane
+        w(f"const int parts = {kernel.cluster} - (n % {CHUNK} == 1);")
     kept_pointers(w, kernel, range(kernel.kept))
     for k, r in enumerate(kernel.reductions):
         w(f"__shared__ xp_storage<{dialect.tree_type(r)}, {shape.warps * wide}> shared{k};")
@@ -132,6 +135,11 @@ def _loads(kernel: Kernel) -> list[int]:
     ]
 
 
+def _lane(kernel: Kernel, lane: str) -> str:
+    """The number of a lane in its chunk, from that in its block."""
+    return lane if kernel.split == 1 else f"({lane} * {kernel.split} + part % {kernel.split})"
+
+
 @contextmanager
 def _rows(w: Writer, kernel: Kernel) -> Iterator[None]:
     """A loop over the rows of a thread. Beyond the end they are the last one: nothing branches
@@ -142,9 +150,10 @@ def _rows(w: Writer, kernel: Kernel) -> Iterator[None]:
     with w.block(f"for (int j = 0; j < {kernel.rounds}; ++j)"):
         w("#pragma unroll")
         with w.block(f"for (int i = 0; i < {shape.each}; ++i)"):
-            w(f"const int e = j * {LANES} + y + {shape.deep} * i, at_row = j * {shape.each} + i;")
+            lane = _lane(kernel, f"(y + {shape.deep} * i)")
+            w(f"const int e = j * {LANES} + {lane}, at_row = j * {shape.each} + i;")
             if not kernel.full:
-                whole = f"j < {kernel.rounds - 1} || " * (kernel.cluster == 1)
+                whole = f"j < {kernel.rounds - 1} || " * (kernel.cluster == kernel.split)
                 w(f"const bool there = {whole}e < m;")
             w(f"const idx r = at + {'e' if kernel.full else '(there ? e : m - 1)'};")
             coordinates(w, _reduced(kernel), "r")
@@ -206,19 +215,19 @@ def _combine(w: Writer, kernel: Kernel, stage: Stage) -> None:
     columns = f"for (int c = 0; c < {v}; ++c)"
 
     def test(lane: str) -> str:
-        whole = kernel.full or (kernel.cluster == 1 and kernel.rounds > 1)
-        return "" if whole else f"if ({lane} < present) "
+        whole = kernel.full or (kernel.cluster == kernel.split and kernel.rounds > 1)
+        return "" if whole else f"if ({_lane(kernel, lane)} < present) "
 
     for k in stage.reductions:
         for d in halves(shape.each):
             w("#pragma unroll", f"for (int i = 0; i < {d}; ++i) {columns}")
-            w(f"  {test(f'y + {shape.deep} * (i + {d})')}"
+            w(f"  {test(f'(y + {shape.deep} * (i + {d}))')}"
               f"lane{k}[i][c] = R{k}::step(lane{k}[i][c], lane{k}[i + {d}][c]);")  # fmt: skip
         for d in halves(32 // shape.across):
             w("#pragma unroll")
             with w.block(columns):
                 w(f"const auto other = xp_shuffle_down(lane{k}[0][c], {d * shape.across});")
-                w(test(f"y + {shape.warps * d}"))
+                w(test(f"(y + {shape.warps * d})"))
                 w(f"lane{k}[0][c] = R{k}::step(lane{k}[0][c], other);")
         w(f"if (thread < {shape.across}) {columns} "
           f"shared{k}.v()[warp * {wide} + x * {v} + c] = lane{k}[0][c];")  # fmt: skip
@@ -232,7 +241,7 @@ def _combine(w: Writer, kernel: Kernel, stage: Stage) -> None:
               f"u[q] = shared{k}.v()[q * {wide} + x * {v} + c];")  # fmt: skip
             for d in halves(shape.warps):
                 w("#pragma unroll", f"for (int q = 0; q < {d}; ++q)")
-                w(f"  {test(f'q + {d}')}u[q] = R{k}::step(u[q], u[q + {d}]);")
+                w(f"  {test(f'(q + {d})')}u[q] = R{k}::step(u[q], u[q + {d}]);")
             w(f"total{k}[c] = u[0];")
     if kernel.cluster > 1:
         _combine_blocks(w, kernel, stage)
@@ -255,8 +264,9 @@ def _combine_blocks(w: Writer, kernel: Kernel, stage: Stage) -> None:
             w(f"for (int q = 0; q < {blocks}; ++q) "
               f"u[q] = given{k}.v()[q * {wide} + x * {v} + c];")  # fmt: skip
             w("#pragma unroll", f"for (int d = 1; d < {blocks}; d *= 2)", "  #pragma unroll")
+            some = kernel.split > 1 and not kernel.full
             w(f"  for (int q = 0; q + d < {blocks}; q += 2 * d) "
-              f"u[q] = R{k}::step(u[q], u[q + d]);")  # fmt: skip
+              f"{'if (q + d < parts) ' * some}u[q] = R{k}::step(u[q], u[q + d]);")  # fmt: skip
             w(f"total{k}[c] = u[0];")
 
 

@@ -5,7 +5,7 @@ Numbers live in a separate Launch, so one Kernel serves all shapes of the same c
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -24,7 +24,7 @@ SHORT = 32  # reduced extents up to here are combined in order
 RESIDENT = 16 * CHUNK  # reduced extents up to here stay where they are until a row is done with
 SPREAD = 64  # blocks that a longer row may have, each as much of it
 CLUSTER = 8  # blocks that a resident column may have, each a chunk of it
-BESIDE = 64  # bytes of neighbouring resident columns that a block of CUDA has
+BESIDE = 64  # bytes of neighbouring resident columns that a block of CUDA has, or twice as many
 COLUMNS = 128  # neighbouring columns that a thread of the CPU has, as XP_COLUMNS
 PAIRS = 64  # elements of each of two axes from which on pairs of them are taken by tiles
 INDEX = Node(ops.iota, (), (2**62,), dtypes.int64, (8,), "")  # of an axis, where nobody asked
@@ -90,7 +90,8 @@ class Kernel:
     short: bool = False  # at most 32 reduced elements
     column: bool = False  # neighbours in memory belong to different kept indices
     columns: int = 1  # of a column kernel: neighbours that threads take side by side
-    cluster: int = 1  # of a resident column kernel: blocks that share columns, each has a chunk
+    cluster: int = 1  # of a resident column kernel: blocks that share columns
+    split: int = 1  # blocks of a chunk of these, each with every so many-th lane
     narrow: bool = False  # a column kernel of so few columns that a thread takes all of a row's
     long: bool = False  # more than 1,024 reduced elements
     few: bool = False  # few kept indices, or resident rows of several blocks: chunks are shared out
@@ -372,10 +373,10 @@ def build(group: Group, device: str, cluster: int = CLUSTER) -> Bound:
         column = not (cuda and n > CHUNK * cluster)
         column = column and _is_resident_column(arguments, strides, len(kept))
     vector = _vector(builder, launch, itemsizes, outputs, len(kept) if column else 0) if cuda else 1
-    columns = 1
+    columns = split = 1
     if column and resident:
-        columns = _resident_columns(builder, kept, cuda=cuda)
-        vector = min(vector, max(1, columns // 4))
+        columns, split = _resident_columns(builder, kept, n, cluster if cuda else 0)
+        vector = min(vector, max(1, 16 // widest(builder.values)))
     elif column and cuda and n > SHORT:
         columns = _columns(kept, vector)
     narrow = not resident and columns == vector == (kept[-1] if kept else 0) and columns > 1
@@ -401,7 +402,8 @@ def build(group: Group, device: str, cluster: int = CLUSTER) -> Bound:
         short=bool(builder.reductions) and n <= SHORT,
         column=column,
         columns=columns,
-        cluster=-(-n // CHUNK) if cuda and column and resident else 1,
+        cluster=split * -(-n // CHUNK) if cuda and column and resident else 1,
+        split=split,
         narrow=narrow,
         long=cuda and bool(builder.reductions) and n > CHUNK,
         few=bool(builder.reductions)
@@ -517,15 +519,24 @@ def _is_resident_column(
     return columns > rows
 
 
-def _resident_columns(builder: _Builder, kept: Shape, *, cuda: bool) -> int:
-    """Neighbouring columns that a block of CUDA has, or that are one thread's work on the CPU."""
-    if cuda:
-        widest = max(dtypes.computed(v.dtype).itemsize for v in builder.values)
-        return max(4, BESIDE // max(4, widest))
+def _resident_columns(builder: _Builder, kept: Shape, n: int, cluster: int) -> tuple[int, int]:
+    """Neighbouring columns that a block of CUDA has, or that are one thread's work on the CPU; and
+    blocks of a chunk. Whole lines of memory where blocks have registers and a cluster blocks."""
+    if cluster:
+        size = widest(builder.values)
+        halves = all(a.dtype.itemsize < 4 for a, _ in builder.arguments)
+        if kept[-1] * size <= BESIDE or 2 * n > CHUNK * cluster or halves:
+            return BESIDE // size, 1
+        return 2 * BESIDE // size, 1 if 2 * n <= CHUNK else 2
     columns = COLUMNS
     while columns > SIDE and columns >= 2 * kept[-1]:
         columns //= 2
-    return columns
+    return columns, 1
+
+
+def widest(values: Iterable[Value]) -> int:
+    """Bytes of the widest value, four at least."""
+    return max(4, *(dtypes.computed(v.dtype).itemsize for v in values))
 
 
 def _tile(

@@ -12,7 +12,7 @@ struct R1 {
   XP_STEP float step(float a, float b) { return xp_add(a, b); }
 };
 
-extern "C" __global__ void __launch_bounds__(512, 2)
+extern "C" __global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(512, 2)
 kernel(const __grid_constant__ xp_words words) {
   const long long* const w = words.w;
   typedef int idx;
@@ -25,20 +25,22 @@ kernel(const __grid_constant__ xp_words words) {
   const idx b0_1 = (idx)w[7];
   const idx n = n1;
   const int thread = threadIdx.x & 31, warp = threadIdx.x >> 5;
-  const int x = thread % 8, y = thread / 8 * 16 + warp;
-  const idx block = (idx)blockIdx.x / 1;
-  const int part = blockIdx.x % 1;
-  const idx across = (n0 + 15) / 16;
-  const idx first = block % across * 16 + x * 2;
+  const int x = thread % 16, y = thread / 16 * 16 + warp;
+  const idx block = (idx)blockIdx.x / 2;
+  const int part = blockIdx.x % 2;
+  const idx across = (n0 + 31) / 32;
+  const idx first = block % across * 32 + x * 2;
   const bool inside = first < n0;
   const idx i0 = inside ? first : n0 - 2;
-  const idx at = (idx)part * 1024;
+  const idx at = (idx)(part / 2) * 1024;
   const int m = (int)(n - at < 1024 ? n - at : 1024);
   const int present = m < 128 ? m : 128;
   const auto k0 = p0 + (i0);
   const auto y0 = q0 + (i0);
-  __shared__ xp_storage<float, 256> shared0;
-  __shared__ xp_storage<float, 256> shared1;
+  __shared__ xp_storage<float, 512> shared0;
+  __shared__ xp_storage<float, 64> given0;
+  __shared__ xp_storage<float, 512> shared1;
+  __shared__ xp_storage<float, 64> given1;
   float column1[2];
   float column4[2];
   xp_vector<float, 2> g0[16];
@@ -46,7 +48,7 @@ kernel(const __grid_constant__ xp_words words) {
   for (int j = 0; j < 8; ++j) {
     #pragma unroll
     for (int i = 0; i < 2; ++i) {
-      const int e = j * 128 + y + 64 * i, at_row = j * 2 + i;
+      const int e = j * 128 + ((y + 32 * i) * 2 + part % 2), at_row = j * 2 + i;
       const idx r = at + e;
       uidx rest1_2 = (uidx)(r);
       const idx i1 = (idx)rest1_2;
@@ -54,12 +56,13 @@ kernel(const __grid_constant__ xp_words words) {
     }
   }
   float a3[32];
+  xp_meet_cluster();  // all of its blocks run
   float lane0[2][2];
   #pragma unroll
   for (int j = 0; j < 8; ++j) {
     #pragma unroll
     for (int i = 0; i < 2; ++i) {
-      const int e = j * 128 + y + 64 * i, at_row = j * 2 + i;
+      const int e = j * 128 + ((y + 32 * i) * 2 + part % 2), at_row = j * 2 + i;
       const idx r = at + e;
       uidx rest1_2 = (uidx)(r);
       const idx i1 = (idx)rest1_2;
@@ -80,20 +83,14 @@ kernel(const __grid_constant__ xp_words words) {
 
     lane0[0][c] = R0::step(lane0[0][c], other);
   }
-  #pragma unroll
-  for (int c = 0; c < 2; ++c) {
-    const auto other = xp_shuffle_down(lane0[0][c], 8);
-
-    lane0[0][c] = R0::step(lane0[0][c], other);
-  }
-  if (thread < 8) for (int c = 0; c < 2; ++c) shared0.v()[warp * 16 + x * 2 + c] = lane0[0][c];
+  if (thread < 16) for (int c = 0; c < 2; ++c) shared0.v()[warp * 32 + x * 2 + c] = lane0[0][c];
   __syncthreads();
   float total0[2];
   #pragma unroll
   for (int c = 0; c < 2; ++c) {
     float u[16];
     #pragma unroll
-    for (int q = 0; q < 16; ++q) u[q] = shared0.v()[q * 16 + x * 2 + c];
+    for (int q = 0; q < 16; ++q) u[q] = shared0.v()[q * 32 + x * 2 + c];
     #pragma unroll
     for (int q = 0; q < 8; ++q)
       u[q] = R0::step(u[q], u[q + 8]);
@@ -108,6 +105,22 @@ kernel(const __grid_constant__ xp_words words) {
       u[q] = R0::step(u[q], u[q + 1]);
     total0[c] = u[0];
   }
+  if (threadIdx.x < 32) {
+    float* const to0 = xp_in_block(given0.v() + part * 32 + x * 2, threadIdx.x / 16);
+    for (int c = 0; c < 2; ++c) to0[c] = total0[c];
+  }
+  xp_meet_cluster();
+  #pragma unroll
+  for (int c = 0; c < 2; ++c) {
+    float u[2];
+    #pragma unroll
+    for (int q = 0; q < 2; ++q) u[q] = given0.v()[q * 32 + x * 2 + c];
+    #pragma unroll
+    for (int d = 1; d < 2; d *= 2)
+      #pragma unroll
+      for (int q = 0; q + d < 2; q += 2 * d) u[q] = R0::step(u[q], u[q + d]);
+    total0[c] = u[0];
+  }
   #pragma unroll
   for (int c = 0; c < 2; ++c) {
     const float r0 = total0[c];
@@ -118,7 +131,7 @@ kernel(const __grid_constant__ xp_words words) {
   for (int j = 0; j < 8; ++j) {
     #pragma unroll
     for (int i = 0; i < 2; ++i) {
-      const int e = j * 128 + y + 64 * i, at_row = j * 2 + i;
+      const int e = j * 128 + ((y + 32 * i) * 2 + part % 2), at_row = j * 2 + i;
       const idx r = at + e;
       uidx rest1_2 = (uidx)(r);
       const idx i1 = (idx)rest1_2;
@@ -143,20 +156,14 @@ kernel(const __grid_constant__ xp_words words) {
 
     lane1[0][c] = R1::step(lane1[0][c], other);
   }
-  #pragma unroll
-  for (int c = 0; c < 2; ++c) {
-    const auto other = xp_shuffle_down(lane1[0][c], 8);
-
-    lane1[0][c] = R1::step(lane1[0][c], other);
-  }
-  if (thread < 8) for (int c = 0; c < 2; ++c) shared1.v()[warp * 16 + x * 2 + c] = lane1[0][c];
+  if (thread < 16) for (int c = 0; c < 2; ++c) shared1.v()[warp * 32 + x * 2 + c] = lane1[0][c];
   __syncthreads();
   float total1[2];
   #pragma unroll
   for (int c = 0; c < 2; ++c) {
     float u[16];
     #pragma unroll
-    for (int q = 0; q < 16; ++q) u[q] = shared1.v()[q * 16 + x * 2 + c];
+    for (int q = 0; q < 16; ++q) u[q] = shared1.v()[q * 32 + x * 2 + c];
     #pragma unroll
     for (int q = 0; q < 8; ++q)
       u[q] = R1::step(u[q], u[q + 8]);
@@ -171,6 +178,22 @@ kernel(const __grid_constant__ xp_words words) {
       u[q] = R1::step(u[q], u[q + 1]);
     total1[c] = u[0];
   }
+  if (threadIdx.x < 32) {
+    float* const to1 = xp_in_block(given1.v() + part * 32 + x * 2, threadIdx.x / 16);
+    for (int c = 0; c < 2; ++c) to1[c] = total1[c];
+  }
+  xp_meet_cluster();
+  #pragma unroll
+  for (int c = 0; c < 2; ++c) {
+    float u[2];
+    #pragma unroll
+    for (int q = 0; q < 2; ++q) u[q] = given1.v()[q * 32 + x * 2 + c];
+    #pragma unroll
+    for (int d = 1; d < 2; d *= 2)
+      #pragma unroll
+      for (int q = 0; q + d < 2; q += 2 * d) u[q] = R1::step(u[q], u[q + d]);
+    total1[c] = u[0];
+  }
   #pragma unroll
   for (int c = 0; c < 2; ++c) {
     const float r1 = total1[c];
@@ -180,7 +203,7 @@ kernel(const __grid_constant__ xp_words words) {
   for (int j = 0; j < 8; ++j) {
     #pragma unroll
     for (int i = 0; i < 2; ++i) {
-      const int e = j * 128 + y + 64 * i, at_row = j * 2 + i;
+      const int e = j * 128 + ((y + 32 * i) * 2 + part % 2), at_row = j * 2 + i;
       const idx r = at + e;
       uidx rest1_2 = (uidx)(r);
       const idx i1 = (idx)rest1_2;
