@@ -6,7 +6,8 @@ import pytest
 
 import cucudnn as xp
 from cucudnn.lowering import device as devices
-from cucudnn.lowering import kernel, predicates, render_cuda
+from cucudnn.lowering import kernel, predicates, render_cuda, toolchain
+from tests.lowering import emulator
 from tests.lowering.test_dialect import array, bounds
 from tests.lowering.test_resident import assert_same_bits, compiled, data
 
@@ -288,3 +289,30 @@ def test_grids_cover_all_columns():
         assert grid.threads == threads
         assert grid.blocks == blocks
         assert bound.kernel.columns % bound.kernel.vector == 0
+
+
+def of_sums(x):
+    """No elementary functions: the host's are not CUDA's."""
+    mean = xp.mean(x, axis=0)
+    d = x - mean
+    spread = xp.mean(d * d, axis=0)
+    return mean, d / xp.sqrt(spread), xp.sum(d * d * d, axis=0), xp.argmax(d * d, axis=0)
+
+
+@pytest.mark.parametrize(
+    ("n", "beside"),
+    [(33, 40), (300, 37), (513, 32), (1000, 16), (1024, 32), (1025, 33), (3000, 20)],
+)
+def test_texts_for_cuda_give_the_bits_of_the_tree(tmp_path, n, beside):
+    """Run by the host: blocks, their threads and their clusters."""
+    host = toolchain.host_toolchain()
+    if host is None:
+        pytest.skip("no compiler")
+    x = xp.asarray(data((n, beside)), device="cpu")
+    (bound,) = bounds(*of_sums(x), kind="cuda")
+    assert bound.kernel.column
+    with xp.config(fuse=False):
+        wanted = [xp.asnumpy(r) for r in of_sums(x)]
+    found = emulator.run(bound, tmp_path)
+    for w in wanted:
+        assert any(f.shape == w.shape and np.array_equal(f, w) for f in found)
