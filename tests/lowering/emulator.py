@@ -133,17 +133,8 @@ def run(bound: Bound, folder: Path) -> list[np.ndarray]:
     text = re.sub(r'asm volatile\("mapa.*?\);', "q = (T*)in_block(p, block);", text, flags=re.S)
     source, library = folder / "kernel.cpp", folder / "kernel.so"
     source.write_text(OPENING + text.replace('extern "C"', "static") + CLOSING)
-    command = [
-        "g++",
-        "-O1",
-        "-std=c++20",
-        "-fPIC",
-        "-shared",
-        "-w",
-        "-ffp-contract=off",
-        "-pthread",
-    ]
-    subprocess.run([*command, str(source), "-o", str(library)], check=True)
+    options = ["-O1", "-std=c++20", "-fPIC", "-shared", "-w", "-ffp-contract=off", "-pthread"]
+    subprocess.run(["g++", *options, str(source), "-o", str(library)], check=True)
     memory = [np.full(n.nbytes, 0x55, np.uint8) for n in bound.outputs]
     packing = dialect.Packing(kernel, bound.launch, render_cuda.extra_words(kernel))
     words = packing.words(
