@@ -92,6 +92,14 @@ class Group:
         else:
             self.reduced = changed
 
+    def settle_axes(self) -> None:
+        """Be a map again, in the order of memory, if no reduction over its rows or columns came."""
+        if not self.reduced or any(n.op.kind is Kind.REDUCTION for n in self.members):
+            return
+        at, space = self.outputs[self.leader].strides, self.space
+        self.kept, self.reduced = space, ()
+        self.take_across(sorted(range(len(space)), key=lambda a: -at[a]), ())
+
     def take_across(self, along: Sequence[int], across: Sequence[int]) -> None:
         """Make some of the KEPT axes REDUCED ones, those of a map's rows or columns."""
         order = (*along, *across)

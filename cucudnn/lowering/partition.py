@@ -318,6 +318,8 @@ def partition(nodes: Sequence[Node], asked: set[Node], in_place: dict[Node, Node
         else:
             settle(walk, node)
     for group in walk.groups:
+        group.settle_axes()
+    for group in walk.groups:
         absorb_reader(walk, group)
     groups = [g for g in walk.groups if g.merged is None]
     if nodes and nodes[0].device != "cpu":

@@ -192,6 +192,17 @@ def test_columns_that_do_not_stay(device):
     assert_same_bits(lambda x: softmax(x) * xp.exp(x * 2), mixed)
 
 
+def test_a_map_whose_reductions_do_not_come():
+    """The sums are read by a product that comes first: what is left is a map, along memory."""
+    x, w = (xp.asarray(data((n, 40)), device="cpu") for n in (60, 40))
+    total = xp.sum(x, axis=0, keepdims=True)
+    result = x * total - (total @ w)
+    assert [k.template for k in plan(result).kernels] == ["column", "map"]
+    *_, bound = bounds(result, kind="cuda")
+    assert bound.kernel.template == "map"
+    assert all(a.classes[-1] == "1" for a in bound.kernel.arguments)
+
+
 def test_few_long_columns_are_shared_out_on_the_cpu():
     with xp.config(device="cpu"):
         x = xp.asarray(data((2000, 64)))
