@@ -499,5 +499,7 @@ searchsorted = _add(
 )
 # inputs: (x, int64 indices within its bounds); attrs: (axis,)
 take = _add(Op("take", 2, Kind.LIBRARY, reference=np.take, summary="Rows at indices."))
+# inputs: (x,); attrs: (numbers before and behind each axis, NumPy's mode)
+pad = _add(Op("pad", 1, Kind.LIBRARY, reference=np.pad, summary="Elements behind the ends."))
 # inputs: (x, int64 positions); a position counts x's elements in memory from its first one
 gather = _add(Op("gather", 2, Kind.INDEXED, work=4, summary="Elements at positions."))

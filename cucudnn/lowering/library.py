@@ -94,6 +94,7 @@ LIBRARY: list[Row] = [
     Row(ops.argsort, "cpu", always, "NumPy", "argsort"),
     Row(ops.searchsorted, "cpu", always, "NumPy", "searchsorted"),
     Row(ops.take, "cpu", always, "NumPy", "take"),
+    Row(ops.pad, "cpu", always, "NumPy", "pad"),
 ]
 
 ABSORBING = frozenset(row.op for row in LIBRARY if row.epilogue is not None)  # all on CUDA

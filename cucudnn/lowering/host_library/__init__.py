@@ -7,7 +7,7 @@ return arrays.
 from .accumulation import accumulate
 from .convolution import convolution, convolution_input, convolution_weight
 from .fourier import fft
-from .indexing import gather, nonzero, repeat, scatter, take
+from .indexing import gather, nonzero, pad, repeat, scatter, take
 from .linear_algebra import (
     cholesky,
     det,
@@ -52,6 +52,7 @@ __all__ = [
     "matmul_half",
     "matmul_integer",
     "nonzero",
+    "pad",
     "qr",
     "reduceat",
     "reduction_kernel",
