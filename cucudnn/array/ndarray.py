@@ -15,7 +15,7 @@ import numpy as np
 from ..graph import dtypes, ops, shapes
 from ..graph.dtypes import DType
 from ..graph.node import Node, Storage, base_of, pending_closure, store
-from ..graph.ops import Op
+from ..graph.ops import Kind, Op
 from ..graph.shapes import Shape, Strides
 from ..lowering import device as devices
 from ..lowering import evaluate as evaluation
@@ -1007,9 +1007,12 @@ unlooked: dict[str, list[Any]] = {}
 
 
 def finish(result: ndarray, node: Node) -> ndarray:
-    """What remains after recording: run it now if it reads shared memory or nothing is fused."""
+    """What remains after recording: run it now if it reads shared memory or nothing is fused, and
+    what a library call reads if a GPU has waited long for work."""
     if reads_shared(node) or not current().fuse:
         unit.run_or_defer(node)
+    elif node.op.kind is Kind.LIBRARY and node.device != "cpu" and unit.is_bare():
+        evaluation.start_early(node)
     return result
 
 

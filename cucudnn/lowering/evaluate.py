@@ -29,6 +29,8 @@ from .writes import SMALL, Writes
 
 T = TypeVar("T")
 
+EARLY = 32  # operations: so many take longer to record than an evaluation takes to begin
+
 _plans: dict[str, PlanCache] = {}
 
 
@@ -93,6 +95,7 @@ def _evaluate(device: Device, roots: list[Node]) -> None:
     book = logs[device.name]
     failed: set[Node] = set()
     also: set[Node] = set()
+    book.evaluated = book.recorded
     book.running += 1  # no call between here and `try`: Python looks for signals after calls
     try:
         while True:
@@ -401,14 +404,26 @@ def keep_budget(device: str, settings: Settings) -> None:
     with get(device).lock:
         if book.recorded >= settings.pending_nodes:
             book.recorded = len(pending_closure(live_pending(device)))
+            book.evaluated = 0
             if book.recorded >= settings.pending_nodes:
                 flush(device, f"{book.recorded} operations were pending")
-                book.recorded = 0
+                book.recorded = book.evaluated = 0
         if book.made >= max(settings.pending_bytes >> 2, SMALL):
             book.made = 0
             kept = _kept_bytes(device)
             if kept > settings.pending_bytes:
                 flush(device, f"pending operations alone kept {kept} bytes alive")
+
+
+def start_early(node: Node) -> None:
+    """Let a GPU begin with what a library call reads, if much has been recorded since it was given
+    something to do. What a library call reads is stored in any case, so kernels are the same; and
+    it does not depend on the time, so plans are. A failure is raised where the array is read."""
+    book = logs[node.device]
+    if book.recorded - book.evaluated >= EARLY:
+        statistics.flush_reason = f"{EARLY} operations were pending before a library call"
+        with suppress(Exception):
+            evaluate(node.inputs or ())
 
 
 def _kept_bytes(device: str) -> int:
