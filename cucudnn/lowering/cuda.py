@@ -25,8 +25,9 @@ from ..graph.node import Node
 from . import compile as cache
 from . import dialect, render_cuda
 from .cuda_copies import Copier
+from .cuda_graphs import CudaTogether
 from .cuda_memory import CudaPool
-from .device import Call, Device, Program, Ready
+from .device import Call, Device, Member, Program, Ready
 from .kernel import SPREAD, Kernel, Launch
 from .memory import Buffer
 from .streams import Streams
@@ -162,6 +163,18 @@ class CudaCall(Call):
                 extra.append(scratch.address)
         words = self.packing.words(arguments, outputs, scalars, extra)
         return launcher(program.function, blocks, grid.threads, words, keep, together)
+
+    def member(self) -> Member | None:
+        grid, kernel, function = self.grid, self.program.kernel, self.program.function
+        if not kernel.few:
+            return Member(function.ptr, grid.blocks, grid.threads, self.packing)
+        if kernel.resident:
+            return None  # its blocks wait for one another
+        scratch = (16 * grid.blocks * kernel.columns,) * len(kernel.reductions)
+        return Member(
+            function.ptr, grid.blocks, grid.threads, self.packing, (grid.parts, grid.span),
+            4 * grid.tickets, scratch,
+        )  # fmt: skip
 
 
 def load(path: Path) -> Any:
@@ -316,6 +329,11 @@ class CudaDevice(Device):
             for program, path in zip(missing, paths, strict=True):
                 program.load(path)
 
+    def together(self, members: Sequence[Member], words: Sequence[array[int]]) -> CudaTogether:
+        return CudaTogether(
+            members, words, self._order, lambda: self.current_stream().ptr, _checked
+        )
+
     def upload(self, array: np.ndarray[Any, Any]) -> Buffer:
         with self.use():
             buffer = self.allocate(array.nbytes)
@@ -371,6 +389,8 @@ class CudaDevice(Device):
         with self.use():
             if self.streams is not None:
                 self.streams.release()
+            for graph in list(self.graphs):
+                graph.forget()
             cupy.get_default_memory_pool().free_all_blocks()
 
     def receive(self, buffer: Buffer, source: Device, node: Node) -> None:
