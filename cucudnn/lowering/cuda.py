@@ -386,7 +386,7 @@ class CudaDevice(Device):
         return CudaPool(self)
 
     def release_memory(self) -> None:
-        with self.use():
+        with self.lock, self.use():
             if self.streams is not None:
                 self.streams.release()
             for graph in list(self.graphs):

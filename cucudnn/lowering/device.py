@@ -233,6 +233,9 @@ def get(name: str | Device | None = None) -> Device:
     """
     if isinstance(name, Device):
         return name
+    found = _devices.get(name) if name else None
+    if found is not None:
+        return found
     key = canonical_name(name)
     found = _devices.get(key)
     if found is None:

@@ -26,7 +26,7 @@ Slots = tuple[int, ...]
 REPEATS = 3  # runs of a plan, of which the last one makes its graphs
 FEWEST = 2  # kernels
 LARGEST = 2 << 20  # bytes that a kernel writes: the GPU is busy with more while the host launches
-MOST_KEPT = 64 << 20  # bytes that a graph keeps
+MOST_KEPT = 256 << 20  # bytes that the graphs of a device keep
 MOST_GRAPHS = 256  # of a device
 
 
@@ -206,9 +206,9 @@ def gather(plan: Plan, sizes: Sequence[int], device: Device) -> Schedule:
     found: Schedule = []
     for fits, pairs in groupby(plan.schedule, lambda pair: _fits(pair[0], sizes)):
         run = list(pairs)
-        total = sum(sizes[slot] for step, _ in run for slot in step.outputs)
-        if fits and len(run) >= FEWEST and total <= MOST_KEPT and len(device.graphs) < MOST_GRAPHS:
-            steps = tuple(s for s, _ in run if isinstance(s, KernelStep))
+        more = sum(sizes[slot] for step, _ in run for slot in step.outputs)
+        if fits and len(run) >= FEWEST and _has_room(device, more):
+            steps = [s for s, _ in run if isinstance(s, KernelStep)]
             found.append((_graph_step(steps, sizes, device), tuple(i for _, r in run for i in r)))
         else:
             found += run
@@ -222,6 +222,12 @@ def _fits(step: Step, sizes: Sequence[int]) -> bool:
         and sum(sizes[slot] for slot in step.outputs) <= LARGEST
         and step.call.member() is not None
     )
+
+
+def _has_room(device: Device, more: int) -> bool:
+    """Whether the device may have another graph, which keeps so many bytes."""
+    kept = sum(sum(graph.sizes) for graph in device.graphs)
+    return kept + more <= MOST_KEPT and len(device.graphs) < MOST_GRAPHS
 
 
 def _graph_step(steps: Sequence[KernelStep], sizes: Sequence[int], device: Device) -> GraphStep:

@@ -299,6 +299,17 @@ def test_large_results_are_launched_one_by_one(graphs):
     assert xp.explain(steps(x)).graphs == (STEPS - 2,)
 
 
+def test_graphs_keep_so_much_and_no_more(graphs, monkeypatch):
+    x, others = xp.asarray(host()), devices.get(graphs).graphs
+    kept = sum(sum(g.sizes) for g in others)
+    monkeypatch.setattr(plan, "MOST_KEPT", kept + 8 * sum(64 - 2 * k for k in range(1, STEPS + 1)))
+    for y in (x, xp.asarray(host(65))):  # the second has no room
+        for _ in range(plan.REPEATS):
+            xp.flush(steps(y))
+    assert xp.explain(steps(x)).graphs == (STEPS,)
+    assert xp.explain(steps(xp.asarray(host(65)))).graphs == ()
+
+
 def test_released_memory_is_made_again(graphs):
     x, function = xp.asarray(host()), xp.jit(steps)
     for _ in range(4):
