@@ -174,7 +174,8 @@ def explain(nodes: Iterable[Node]) -> Explanation:
         with device.lock, device.use():
             decided, pending, asked = evaluation.settle(device, wanted, set())
             groups = partition(pending, asked, decided.in_place)
-            graphs += _graphs(device, sign(pending, asked, decided.in_place))
+            if pending:
+                graphs += _graphs(device, sign(pending, asked, decided.in_place))
             operations += sum(n.op.kind is not Kind.VIEW for n in pending)
             steps += [_step(g, device) for g in groups if g.leader.op is not ops.empty]
     return Explanation(
