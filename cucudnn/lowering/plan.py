@@ -17,7 +17,7 @@ from . import library, nested
 from .device import Call, Device
 from .group import Group
 from .kernel import Kernel
-from .launch_graph import Launched, LaunchGraph
+from .launch_graph import COPIES, Launched, LaunchGraph
 from .signature import Signature
 
 Slots = tuple[int, ...]
@@ -226,8 +226,8 @@ def _fits(step: Step, sizes: Sequence[int]) -> bool:
 
 def _has_room(device: Device, more: int) -> bool:
     """Whether the device may have another graph, which keeps so many bytes."""
-    kept = sum(sum(graph.sizes) for graph in device.graphs)
-    return kept + more <= MOST_KEPT and len(device.graphs) < MOST_GRAPHS
+    kept = sum(graph.nbytes for graph in device.graphs)
+    return kept + COPIES * more <= MOST_KEPT and len(device.graphs) < MOST_GRAPHS
 
 
 def _graph_step(steps: Sequence[KernelStep], sizes: Sequence[int], device: Device) -> GraphStep:

@@ -301,8 +301,8 @@ def test_large_results_are_launched_one_by_one(graphs):
 
 def test_graphs_keep_so_much_and_no_more(graphs, monkeypatch):
     x, others = xp.asarray(host()), devices.get(graphs).graphs
-    kept = sum(sum(g.sizes) for g in others)
-    monkeypatch.setattr(plan, "MOST_KEPT", kept + 8 * sum(64 - 2 * k for k in range(1, STEPS + 1)))
+    kept, more = sum(g.nbytes for g in others), 8 * sum(64 - 2 * k for k in range(1, STEPS + 1))
+    monkeypatch.setattr(plan, "MOST_KEPT", kept + launch_graph.COPIES * more)
     for y in (x, xp.asarray(host(65))):  # the second has no room
         for _ in range(plan.REPEATS):
             xp.flush(steps(y))
@@ -325,8 +325,9 @@ def test_released_memory_is_made_again(graphs):
 
 
 @pytest.fixture
-def known(graphs):
-    """An array whose steps are launched as a graph, and the graph."""
+def known(graphs, monkeypatch):
+    """An array whose steps are launched as a graph, and the graph, of which there is one copy."""
+    monkeypatch.setattr(launch_graph, "COPIES", 1)
     x = xp.asarray(host())
     for _ in range(plan.REPEATS):
         xp.flush(steps(x))
@@ -335,7 +336,8 @@ def known(graphs):
 
 def test_an_interruption_leaves_nothing_half_changed(known, monkeypatch):
     x, graph = known
-    change, calls = graph.together.change, []
+    (copy,) = graph.copies
+    change, calls = copy.together.change, []
 
     def interrupted(number):
         calls.append(number)
@@ -344,10 +346,10 @@ def test_an_interruption_leaves_nothing_half_changed(known, monkeypatch):
         change(number)
 
     y = xp.asarray(host(seed=1))
-    monkeypatch.setattr(graph.together, "change", interrupted)
+    monkeypatch.setattr(copy.together, "change", interrupted)
     held = steps(x)
     xp.flush(held)
-    graph.forget()  # so that every launch changes
+    copy.kept = [None] * STEPS  # so that every launch changes
     with pytest.raises(KeyboardInterrupt):
         xp.flush(steps(y))
     same(steps(y), steps(host(seed=1)))
@@ -357,14 +359,14 @@ def test_an_interruption_leaves_nothing_half_changed(known, monkeypatch):
 
 def test_an_evaluation_in_the_middle_of_another(known, monkeypatch):
     x, graph = known
-    run, seen = graph.together.run, []
+    run, seen = graph.copies[0].together.run, []
 
     def nested(read, written):
         if not seen:
             seen.append(values(steps(xp.asarray(host(seed=2)))))
         run(read, written)
 
-    monkeypatch.setattr(graph.together, "run", nested)
+    monkeypatch.setattr(graph.copies[0].together, "run", nested)
     same(steps(xp.asarray(host(seed=1))), steps(host(seed=1)))
     np.testing.assert_allclose(seen[0], steps(host(seed=2)), rtol=1e-12, atol=1e-12)
 
@@ -385,7 +387,7 @@ def test_too_little_memory_to_keep_every_result(known, monkeypatch):
     with counted("graphs") as launched:
         same(steps(x), steps(host()))
     assert launched() == 0
-    assert graph.kept == [None] * STEPS
+    assert not graph.copies
 
 
 def test_a_driver_that_makes_no_graph(graphs, monkeypatch):
@@ -407,7 +409,7 @@ def test_an_error_of_a_launch_is_raised_with_its_line(known, monkeypatch):
         raise RuntimeError("launch failed")
 
     with monkeypatch.context() as patch:
-        patch.setattr(graph.together, "run", fail)
+        patch.setattr(graph.copies[0].together, "run", fail)
         with pytest.raises(RuntimeError, match="launch failed") as caught:
             xp.flush(steps(x))
         assert any(__file__ in note for note in caught.value.__notes__)
@@ -468,7 +470,8 @@ def chain(device):
     return LaunchGraph(device, launches, [8, 8, 8])
 
 
-def test_only_what_changed_is_changed():
+def test_only_what_changed_is_changed(monkeypatch):
+    monkeypatch.setattr(launch_graph, "COPIES", 1)
     device = FakeDevice()
     graph = chain(device)
     a, b = Buffer(1, 8), Buffer(2, 8)
@@ -493,6 +496,25 @@ def test_only_what_changed_is_changed():
     assert log[:-1] == [(0, [4, 1001, 700]), (2, [1002, 3, 1006, 600])]  # the last result is held
     assert held.address == 1003
     assert log[-1] == ([4, 3], [1001, 1002, 1006, 1004, 1005])
+
+
+def test_while_a_result_is_held_another_copy_is_launched():
+    device = FakeDevice()
+    graph = chain(device)
+    x, scalars, made = Buffer(1, 8), [500, 600], []
+    for _ in range(8):
+        x = graph.launch([x, x], scalars)[2]
+        if device.made not in made:
+            made.append(device.made)
+    assert len(made) == len(graph.copies) == 2
+    first, second = (recorder.log for recorder in made)
+    assert first[0] == ([1, 1], [1001, 1002, 1003, 1004, 1005])
+    assert [entry[0] for entry in first[1:3]] == [0, 2]  # it read the first x, now the other's
+    assert len({str(entry) for entry in first[3:]}) == 1
+    assert len({str(entry) for entry in second}) == 1  # nothing is ever changed
+    held = [graph.launch([x, x], scalars) for _ in range(4)]
+    assert len({b.address for results in held for b in results}) == 12
+    assert len(graph.copies) == 2
 
 
 def test_counts_of_references_are_compared_with_those_of_an_object_in_a_list():
