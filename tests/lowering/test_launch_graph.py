@@ -240,6 +240,25 @@ def test_sums_in_parts(graphs):
             np.testing.assert_array_equal(values(a), b)
 
 
+def test_two_streams(graphs):
+    """Results of one stream are read on the other, and their memory is used again on either."""
+    if graphs == "cpu":
+        pytest.skip("the CPU has no streams")
+    function, streams = xp.jit(steps), [xp.cuda.Stream(), xp.cuda.Stream(non_blocking=True)]
+    held = []
+    for k in range(24):
+        with streams[k % 2]:
+            first = function(xp.asarray(host(seed=k)))
+        with streams[k % 3 == 0]:
+            held.append((steps(first), first if k % 4 else None))
+        if k >= 8:
+            second, first = held[k - 8]
+            same(second, steps(steps(host(seed=k - 8))))
+            if first is not None:
+                same(first, steps(host(seed=k - 8)))
+            held[k - 8] = None
+
+
 def test_two_threads(graphs):
     function, failed = xp.jit(steps), []
 
