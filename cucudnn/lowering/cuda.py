@@ -342,19 +342,28 @@ class CudaDevice(Device):
                 self._order((), (buffer,))  # again: the copy has begun after the first note
             return buffer
 
+    def _array(self, buffer: Buffer, offset: int, shape: Any, strides: Any, dtype: DType) -> Any:
+        """CuPy's array on memory. CuPy is told which GPU has it, or it would ask the driver."""
+        if 0 in shape:
+            return cupy.empty(shape, dtype)
+        size = max(buffer.nbytes, 1)
+        held = cupy.cuda.UnownedMemory(buffer.address, size, buffer, self.index)
+        pointer = cupy.cuda.MemoryPointer(held, offset)
+        return cupy.ndarray(shape, dtype=dtype, memptr=pointer, strides=strides)
+
     def _bytes(self, buffer: Buffer) -> Any:
-        return _array(buffer, 0, (buffer.nbytes,), (1,), np.dtype(np.uint8))
+        return self._array(buffer, 0, (buffer.nbytes,), (1,), np.dtype(np.uint8))
 
     def download(
         self, node: Node, offset: int, shape: Any, strides: Any, dtype: DType, *how: Any
     ) -> Any:  # how: the order, and so on, of Copier.to_host
         with self.use():
             self._order((node.data,))
-            return self.copier.to_host(_array(node.data, offset, shape, strides, dtype), *how)
+            return self.copier.to_host(self._array(node.data, offset, shape, strides, dtype), *how)
 
     def view(self, buffer: Buffer, node: Node, offset: int = 0, writes: bool = False) -> Any:
         self._order((buffer,), (buffer,) if writes else ())
-        return _array(buffer, offset, node.shape, node.strides, node.dtype)
+        return self._array(buffer, offset, node.shape, node.strides, node.dtype)
 
     def adopt(self, array: Any) -> Buffer:
         if not array.size:
@@ -367,7 +376,7 @@ class CudaDevice(Device):
     def duplicate(self, buffer: Buffer, node: Node) -> Buffer:
         target = self.allocate(node.nbytes)
         self._order((buffer,), (target,))
-        self._bytes(target)[...] = _array(buffer, 0, (node.nbytes,), (1,), np.dtype(np.uint8))
+        self._bytes(target)[...] = self._array(buffer, 0, (node.nbytes,), (1,), np.dtype(np.uint8))
         return target
 
     def library(self) -> Any:
@@ -433,12 +442,3 @@ def _open_peer(index: int, other: int) -> None:
 
 def _alloc(nbytes: int) -> Any:
     return cupy.cuda.alloc(max(nbytes, 1))
-
-
-def _array(buffer: Buffer, offset: int, shape: Any, strides: Any, dtype: DType) -> Any:
-    """CuPy's array on memory."""
-    if 0 in shape:
-        return cupy.empty(shape, dtype)
-    held = cupy.cuda.UnownedMemory(buffer.address, max(buffer.nbytes, 1), buffer)
-    pointer = cupy.cuda.MemoryPointer(held, offset)
-    return cupy.ndarray(shape, dtype=dtype, memptr=pointer, strides=strides)
