@@ -12,7 +12,7 @@ from array import array
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import cupy
 import numpy as np
@@ -318,12 +318,8 @@ class CudaDevice(Device):
         return found
 
     def prepare(self, calls: Sequence[Call]) -> None:
-        missing: dict[CudaProgram, None] = {}
-        for call in calls:
-            program = call.program
-            assert isinstance(program, CudaProgram)
-            if program.function is None:
-                missing[program] = None
+        ours = cast("Sequence[CudaCall]", calls)
+        missing = dict.fromkeys([c.program for c in ours if c.program.function is None])
         if missing:
             paths = cache.artefact([p.source() for p in missing], self.toolchain)
             for program, path in zip(missing, paths, strict=True):
