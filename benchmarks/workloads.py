@@ -113,6 +113,15 @@ def heat(xp: Any, u: Any) -> Any:
     return u
 
 
+LAYERS = 8
+
+
+def mlp(xp: Any, h: Any, w: Any) -> Any:
+    for _ in range(LAYERS):
+        h = xp.tanh(h @ w)
+    return h
+
+
 # --- the table ------------------------------------------------------------------------------------
 
 
@@ -238,6 +247,19 @@ CUDA = _table(
     n=1 << 26, square=8192, rows=(65536, 1024), tall=(1 << 20, 64), thin=(1 << 24, 4),
     points=(1 << 20, 16, 64), goals=GOALS,
 )  # fmt: skip
+
+
+def _small_layers(rng: np.random.Generator) -> Arrays:
+    h, w = rng.standard_normal((1, 512), np.float32), rng.standard_normal((512, 512), np.float32)
+    return [h, w / np.float32(math.sqrt(512))]
+
+
+# Programs of many small launches; the bytes are those of their inputs.
+LAUNCH_BOUND = [
+    Workload(f"heat_256_{HEAT_STEPS}", heat, normal((256, 256)), _size((256, 256))),
+    Workload(f"mlp_1x512_{LAYERS}", mlp, _small_layers, _size((513, 512))),
+]
+
 CPU = _table(
     n=10 * MILLION, square=3200, rows=(10_000, 1000), tall=(160_000, 64), thin=(2_500_000, 4),
     points=(50_000, 16, 64), goals={},

@@ -23,7 +23,7 @@ from .device import Device, get
 from .log import is_recording, live_pending, logs, recording, sinks
 from .memory import Buffer
 from .partition import partition
-from .plan import KernelStep, LibraryStep, Plan, PlanCache, Step
+from .plan import GraphStep, KernelStep, LibraryStep, Plan, PlanCache, Step
 from .signature import sign
 from .writes import SMALL, Writes
 
@@ -38,7 +38,8 @@ class Statistics:
     """Counts of what has run, for tests and `profile`."""
 
     def __init__(self) -> None:
-        self.launches = 0
+        self.launches = 0  # of kernels, alone or in graphs
+        self.graphs = 0  # launches of several kernels as one
         self.calls = 0
         self.copied = 0  # bytes that writes copied because the old version was needed
         self.operations = 0  # nodes computed
@@ -191,7 +192,7 @@ def run(plan: Plan, order: list[Any], shifts: dict[int, int], device: Device) ->
     moved = {}
     if shifts != plan.shifts:  # the plan was made for another place in the same memory
         moved = {slot: shift - plan.shifts[slot] for slot, shift in shifts.items()}
-    for step, released in zip(plan.steps, plan.releases, strict=True):
+    for step, released in plan.now(device, order):
         if book.nested:
             return False
         try:
@@ -199,6 +200,8 @@ def run(plan: Plan, order: list[Any], shifts: dict[int, int], device: Device) ->
                 _run_kernel(step, order, moved, device)
             elif isinstance(step, LibraryStep):
                 _run_library(step, order, device)
+            elif isinstance(step, GraphStep):
+                _run_graph(step, order, moved, device)
             else:
                 _run_empty(step, order, device)
         except Exception as error:
@@ -227,6 +230,22 @@ def _run_kernel(step: KernelStep, order: list[Node], moved: dict[int, int], devi
     outputs = [device.allocate(order[i].nbytes) for i in step.outputs]
     ready = step.call.ready(arguments, outputs, scalars, False)
     ready.run()
+    for slot, buffer in zip(step.outputs, outputs, strict=True):
+        store(order[slot], buffer)
+        logs[device.name].made += buffer.nbytes
+
+
+def _run_graph(step: GraphStep, order: list[Node], moved: dict[int, int], device: Device) -> None:
+    sources = [order[i].data for i in step.sources]
+    if moved:
+        sources = [_moved(d, moved.get(i, 0)) for i, d in zip(step.sources, sources, strict=True)]
+    outputs = step.graph.launch(sources, [order[i].data for i in step.scalars])
+    if outputs is None:
+        for alone in step.steps:
+            _run_kernel(alone, order, moved, device)
+        return
+    statistics.launches += len(step.steps)
+    statistics.graphs += 1
     for slot, buffer in zip(step.outputs, outputs, strict=True):
         store(order[slot], buffer)
         logs[device.name].made += buffer.nbytes

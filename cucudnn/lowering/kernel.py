@@ -476,10 +476,11 @@ def _closure(values: Sequence[Value], roots: Sequence[int]) -> tuple[int, ...]:
 def _is_column(
     arguments: Sequence[Argument], strides: Sequence[tuple[int, ...]], kept: int
 ) -> bool:
-    """True if most bytes that are read lie side by side along the last KEPT axis."""
+    """True if most bytes that are read lie side by side along the last KEPT axis. What is the same
+    for every row, as a vector that rows are multiplied by, is few bytes."""
     rows = columns = 0
     for argument, s in zip(arguments, strides, strict=False):
-        if not argument.memory or not kept or not any(s[kept:]):
+        if not argument.memory or not any(s[:kept]) or not any(s[kept:]):
             continue
         inner, across = abs(s[-1]), abs(s[kept - 1])
         if across == 1 or (across and inner > across):
