@@ -23,7 +23,7 @@ from ..errors import CompileError, DeviceError
 from ..graph.dtypes import DType
 from ..graph.node import Node
 from . import compile as cache
-from . import dialect, render_cuda
+from . import cuda_driver, dialect, render_cuda
 from .cuda_copies import Copier
 from .cuda_graphs import CudaTogether
 from .cuda_memory import CudaPool
@@ -198,8 +198,8 @@ def launcher(
     operands = (function.ptr, blocks, 1, 1, threads, 1, 1, 0, stream, pointer.buffer_info()[0])
     held = (words, pointer, keep)
     if together:
-        return Ready(driver.cuLaunchCooperativeKernel, operands, held, _checked)
-    return Ready(driver.cuLaunchKernel, (*operands, 0), held, _checked)
+        return Ready(cuda_driver.launch_cooperative_kernel, operands, held, cuda_driver.check)
+    return Ready(cuda_driver.launch_kernel, (*operands, None), held, cuda_driver.check)
 
 
 class _Current(AbstractContextManager[None]):
@@ -208,16 +208,16 @@ class _Current(AbstractContextManager[None]):
 
     def __init__(self, index: int) -> None:
         self.index = index
-        self.context: Any = None
+        self.context = 0
 
     def __enter__(self) -> None:
-        if self.context is None:
+        if not self.context:
             _checked(driver.cuInit(0))
-            self.context = _checked(driver.cuDevicePrimaryCtxRetain(self.index))
-        _checked(driver.cuCtxPushCurrent(self.context))
+            self.context = int(_checked(driver.cuDevicePrimaryCtxRetain(self.index)))
+        cuda_driver.check(cuda_driver.push_context(self.context))
 
     def __exit__(self, *exception: object) -> None:
-        _checked(driver.cuCtxPopCurrent())
+        cuda_driver.check(cuda_driver.pop_context())
 
 
 def _checked(result: Any) -> Any:
@@ -326,9 +326,11 @@ class CudaDevice(Device):
                 program.load(path)
 
     def together(self, members: Sequence[Member], words: Sequence[array[int]]) -> CudaTogether:
-        return CudaTogether(
-            members, words, self._order, lambda: self.current_stream().ptr, _checked
-        )
+        def launch(executable: Any) -> None:
+            stream = self.current_stream().ptr
+            cuda_driver.check(cuda_driver.launch_graph(int(executable), stream))
+
+        return CudaTogether(members, words, self._order, launch, _checked)
 
     def upload(self, array: np.ndarray[Any, Any]) -> Buffer:
         with self.use():

@@ -26,8 +26,8 @@ class CudaTogether(Together):
     members, words : sequences of Member and of array
     order : callable
         Lets the next launch on the current stream run after what its operands need.
-    stream : callable
-        Gives the address of the current stream.
+    launch : callable
+        Launches an executable graph on the current stream.
     checked : callable
         What a driver call returns beside its code; raises if that says it failed.
     """
@@ -37,11 +37,11 @@ class CudaTogether(Together):
         members: Sequence[Member],
         words: Sequence[array[int]],
         order: Order,
-        stream: Callable[[], int],
+        launch: Callable[[Any], None],
         checked: Callable[[Any], Any],
     ) -> None:
         self.order = order
-        self.stream = stream
+        self.launch = launch
         self.checked = checked
         self.held: list[Any] = [words]  # what the parameters point to
         self.parameters: list[Any] = []
@@ -74,7 +74,7 @@ class CudaTogether(Together):
 
     def run(self, read: Sequence[Buffer], written: Sequence[Buffer]) -> None:
         self.order(read, written)
-        self.checked(driver.cuGraphLaunch(self.executable, self.stream()))
+        self.launch(self.executable)
 
 
 def _at_the_end(owner: object, destroy: Callable[[Any], Any], handle: Any) -> None:

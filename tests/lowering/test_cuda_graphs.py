@@ -81,7 +81,10 @@ def make(ordered):
     def order(read, written):
         ordered.append((read, written))
 
-    return words, cuda_graphs.CudaTogether(members, words, order, lambda: 77, checked)
+    def launch(executable):
+        cuda_graphs.driver.cuGraphLaunch(executable, 77)
+
+    return words, cuda_graphs.CudaTogether(members, words, order, launch, checked)
 
 
 def test_kernels_follow_each_other(driver):
