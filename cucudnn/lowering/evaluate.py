@@ -192,16 +192,16 @@ def run(plan: Plan, order: list[Any], shifts: dict[int, int], device: Device) ->
     moved = {}
     if shifts != plan.shifts:  # the plan was made for another place in the same memory
         moved = {slot: shift - plan.shifts[slot] for slot, shift in shifts.items()}
-    for step, released in plan.now(device, order):
+    for step, released in plan.now(device):
         if book.nested:
             return False
         try:
             if isinstance(step, KernelStep):
-                _run_kernel(step, order, moved, device)
+                _run_kernel(step, order, moved, device, plan.sizes)
             elif isinstance(step, LibraryStep):
                 _run_library(step, order, device)
             elif isinstance(step, GraphStep):
-                _run_graph(step, order, moved, device)
+                _run_graph(step, order, moved, device, plan.sizes)
             else:
                 _run_empty(step, order, device)
         except Exception as error:
@@ -212,10 +212,13 @@ def run(plan: Plan, order: list[Any], shifts: dict[int, int], device: Device) ->
         statistics.operations += len(step.nodes)
         for slot in released:
             order[slot] = None
+    book.made += plan.made
     return True
 
 
-def _run_kernel(step: KernelStep, order: list[Node], moved: dict[int, int], device: Device) -> None:
+def _run_kernel(
+    step: KernelStep, order: list[Node], moved: dict[int, int], device: Device, sizes: list[int]
+) -> None:
     arguments = [order[i].data for i in step.arguments]
     if moved:
         arguments = [
@@ -227,28 +230,27 @@ def _run_kernel(step: KernelStep, order: list[Node], moved: dict[int, int], devi
         shift = moved.get(step.outputs[0], 0)
         _run_write(step, order, device, arguments, scalars, shift)
         return
-    outputs = [device.allocate(order[i].nbytes) for i in step.outputs]
-    ready = step.call.ready(arguments, outputs, scalars, False)
-    ready.run()
+    outputs = [device.allocate(sizes[i]) for i in step.outputs]
+    step.call.ready(arguments, outputs, scalars, False).run()
     for slot, buffer in zip(step.outputs, outputs, strict=True):
         store(order[slot], buffer)
-        logs[device.name].made += buffer.nbytes
 
 
-def _run_graph(step: GraphStep, order: list[Node], moved: dict[int, int], device: Device) -> None:
+def _run_graph(
+    step: GraphStep, order: list[Node], moved: dict[int, int], device: Device, sizes: list[int]
+) -> None:
     sources = [order[i].data for i in step.sources]
     if moved:
         sources = [_moved(d, moved.get(i, 0)) for i, d in zip(step.sources, sources, strict=True)]
     outputs = step.graph.launch(sources, [order[i].data for i in step.scalars])
     if outputs is None:
         for alone in step.steps:
-            _run_kernel(alone, order, moved, device)
+            _run_kernel(alone, order, moved, device, sizes)
         return
     statistics.launches += len(step.steps)
     statistics.graphs += 1
     for slot, buffer in zip(step.outputs, outputs, strict=True):
         store(order[slot], buffer)
-        logs[device.name].made += buffer.nbytes
 
 
 def _moved(buffer: Any, shift: int) -> Any:
@@ -351,8 +353,10 @@ def with_room(device: Device, function: Callable[[], T], again: Callable[[], T] 
     MemoryError
         If there is still too little, with a note that names the largest arrays.
     """
-    with suppress(MemoryError):  # nothing of the first try is alive when room is made
+    try:
         return function()
+    except MemoryError:  # noqa: SIM105 - this is a hot path, and `suppress` an object
+        pass  # nothing of the first try is alive when room is made
     _make_room(device)
     try:
         return (again or function)()

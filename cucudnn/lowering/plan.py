@@ -108,23 +108,26 @@ class Plan:
     releases: list[Slots]
     calls: list[Call]  # of the steps that launch kernels
     shifts: dict[int, int]  # of the graph that it was made for: see `signature`
+    sizes: list[int]  # bytes of the nodes, by slot
+    made: int = 0  # bytes of what the steps allocate
     schedule: Schedule = field(default_factory=list)  # both, one step after the other
     gathered: Schedule | None = None  # the same, with kernels launched as one
     runs: int = 0
 
     def __post_init__(self) -> None:
         self.schedule = list(zip(self.steps, self.releases, strict=True))
+        new = [s for s in self.steps if not isinstance(s, KernelStep) or s.base < 0]
+        self.made = sum(self.sizes[slot] for s in new for slot in s.outputs)
 
-    def now(self, device: Device, nodes: Sequence[Node]) -> Schedule:
-        """What the next run does, over nodes by slot. A plan that repeats launches its kernels as
-        graphs."""
+    def now(self, device: Device) -> Schedule:
+        """What the next run does. A plan that repeats launches its kernels as graphs."""
         if len(self.calls) < FEWEST or not current().graphs:
             return self.schedule
         if self.gathered is None:
             self.runs += 1
             if self.runs < REPEATS:
                 return self.schedule
-            self.gathered = gather(self, [n.nbytes for n in nodes], device)
+            self.gathered = gather(self, device)
         return self.gathered
 
 
@@ -143,7 +146,8 @@ def build(
         else:
             steps.append(_kernel_step(group, slots, device, in_place))
     calls = [s.call for s in steps if isinstance(s, KernelStep)]
-    return Plan(steps, _releases(steps, len(slots)), calls, signature.shifts)
+    sizes = [n.nbytes for n in signature.order]
+    return Plan(steps, _releases(steps, len(slots)), calls, signature.shifts, sizes)
 
 
 def _releases(steps: Sequence[Step], count: int) -> list[Slots]:
@@ -201,9 +205,10 @@ def _kernel_step(
 # --- launches as one ------------------------------------------------------------------------------
 
 
-def gather(plan: Plan, sizes: Sequence[int], device: Device) -> Schedule:
+def gather(plan: Plan, device: Device) -> Schedule:
     """The plan's schedule, with one step for each run of kernels that a graph can launch."""
     found: Schedule = []
+    sizes = plan.sizes
     for fits, pairs in groupby(plan.schedule, lambda pair: _fits(pair[0], sizes)):
         run = list(pairs)
         more = sum(sizes[slot] for step, _ in run for slot in step.outputs)

@@ -80,9 +80,7 @@ class Replay:
         self.shadows = shadows
         # a call that does what follows it was chosen for the values of scalars
         self.knows_scalars = any(isinstance(s, LibraryStep) and s.epilogue for s in plan.steps)
-        self._sizes = [n.nbytes for n in shadows]
         self._operations = sum(len(s.nodes) for s in plan.steps)
-        self._made = sum(self._sizes[i] for s in plan.steps for i in s.outputs)
 
     def run(self, memory: list[Any]) -> None:
         """Run the steps. `memory` holds buffers and numbers by slot: those of the leaves are given,
@@ -98,16 +96,16 @@ class Replay:
             evaluation.with_room(self.device, lambda: self._run(memory))
 
     def _run(self, memory: list[Any]) -> None:
-        for step, _ in self.plan.now(self.device, self.shadows):
+        for step, _ in self.plan.now(self.device):
             if type(step) is GraphStep and self._launch(step, memory):
                 continue
             for alone in step.steps if type(step) is GraphStep else (step,):
                 self._step(alone, memory)
         evaluation.statistics.operations += self._operations
-        logs[self.device.name].made += self._made
+        logs[self.device.name].made += self.plan.made
 
     def _step(self, step: Step, memory: list[Any]) -> None:
-        outputs = [self.device.allocate(self._sizes[i]) for i in step.outputs]
+        outputs = [self.device.allocate(self.plan.sizes[i]) for i in step.outputs]
         if isinstance(step, KernelStep):
             arguments = [memory[i] for i in step.arguments]
             scalars = [memory[i] for i in step.scalars]
