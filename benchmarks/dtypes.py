@@ -54,7 +54,6 @@ def main() -> None:
 
     wait = cupy.cuda.get_current_stream().synchronize
     limit = us(copy, wait)
-    del source, target
     rows: dict[str, dict[str, float]] = {}
     for name in DTYPES:
         dtype = xp.bfloat16 if name == "bfloat16" else np.dtype(name)
