@@ -161,7 +161,9 @@ def _compile(
         whole.names.limits.update((int(p[1:]), d) for p, d in function.texts.limits)
     c = "".join(helpers) + c
     every = (*kinds, *(whole.names.parameters[i] for i in parameters))
-    made = _make(entry.name, every, entry.kind, c, _Python(py, entry.name, names), entry.texts.work)
+    reference = _Python(py, entry.name, names)
+    loops = any(function.texts.loops for function in entry.with_callees())
+    made = _make(entry.name, every, entry.kind, c, reference, entry.texts.work, loops=loops)
     return whole.names, parameters, made
 
 
@@ -267,6 +269,8 @@ def _make(
     body: str,
     reference: Callable[..., Any],
     work: int,
+    *,
+    loops: bool = False,
 ) -> ScalarFunction:
     """The function of a text. Equal texts for equal kinds are one function."""
     key = (body, tuple(map(text.tag, kinds)), text.tag(kind))
@@ -287,6 +291,7 @@ def _make(
                 work=work,
                 summary="A function of scalars.",
                 prelude=f"namespace {space} {{\n{body}}}\n",
+                loops=loops,
             )
             found = ScalarFunction(tuple(kinds), kind, op)
             _by_text.keep(key, found)

@@ -283,6 +283,7 @@ class Statements(Expressions):
         assert opening is not None
         breaks: list[Environment] = []
         self.loops.append((node, head, breaks))
+        self.texts.loops = True
         self.texts.repeated *= LOOP_WORK
         with self._block(*opening):
             inside = dict(head)

@@ -55,6 +55,7 @@ class Op:
     cases: tuple[tuple[Any, ...], ...] = ()  # special values, as special.py says
     summary: str = ""
     prelude: str = ""  # C++ text that `expr` needs beyond scalar.h (functions of users)
+    loops: bool = False  # how long an element takes depends on its value
 
     def __repr__(self) -> str:
         return f"<op {self.name}>"

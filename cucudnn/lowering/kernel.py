@@ -557,7 +557,8 @@ def _vector(
     be contiguous or broadcast everywhere, its extent and the other strides multiples, the memory
     aligned.
     """
-    if not launch.extents:
+    # threads side by side that take one element each wait for each other the least
+    if not launch.extents or any(v.op is not None and v.op.loops for v in builder.values):
         return 1
     inner_outputs = [o.inner for o in outputs]
     every = [True] * len(builder.arguments) + inner_outputs
