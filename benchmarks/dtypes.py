@@ -19,9 +19,9 @@ import numpy as np
 
 import cucudnn as xp
 
-NBYTES = 1 << 28  # of an operand
-CALLS = 10  # launched before they are waited for
-REPEATS = 7
+NBYTES = 1 << 30  # of an operand
+CALLS = 6  # launched before they are waited for
+REPEATS = 4
 DTYPES = ("uint8", "int8", "bool", "float16", "bfloat16", "int16", "float32", "float64", "int64",
           "complex64")  # fmt: skip
 

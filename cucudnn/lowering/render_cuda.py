@@ -16,7 +16,7 @@ from .cuda_columns import column_text
 from .cuda_map import map_text
 from .cuda_resident import resident_text
 from .cuda_rows import row_text, steps_of_several
-from .cuda_text import CHUNK, MAX_PARTS, THREADS, UNROLL, WARPS, decode
+from .cuda_text import CHUNK, MAX_PARTS, THREADS, WARPS, decode, unroll
 from .cuda_tile import sides, tile_text
 from .dialect import Layout, Writer
 from .kernel import RESIDENT, Kernel, Launch
@@ -118,7 +118,7 @@ def grid(kernel: Kernel, launch: Launch) -> Grid:
     """The grid of a launch."""
     count = shapes.size(launch.extents)
     if not kernel.reductions:
-        per_thread = kernel.vector * UNROLL if kernel.vector > 1 else 1
+        per_thread = kernel.vector * unroll(kernel) if kernel.vector > 1 else 1
         return Grid(_ceil(count, per_thread * THREADS), THREADS)
     kept = shapes.size(launch.extents[: kernel.kept])
     n = count // kept
