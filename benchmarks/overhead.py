@@ -9,6 +9,7 @@ Every figure is the median of repeats.
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import resource
 import statistics
@@ -135,6 +136,7 @@ def launch_bound(device: str, names: list[str]) -> dict[str, float]:
         for workload in workloads.LAUNCH_BOUND:
             arrays = [peer.array(x) for x in workload.inputs(np.random.default_rng(0))]
             call = peer.call(workload, arrays)
+            gc.collect()
             try:
                 took = peers.seconds_of(call, peer.wait)
                 found[f"{workload.name} {peer.name}"] = round(took * 1e6, 1)

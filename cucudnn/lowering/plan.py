@@ -25,8 +25,8 @@ Slots = tuple[int, ...]
 # Graphs of launches: see docs/decisions/0014.
 REPEATS = 3  # runs of a plan, of which the last one makes its graphs
 FEWEST = 2  # kernels
-LARGEST = 2 << 20  # bytes that a kernel writes: the GPU is busy with more while the host launches
-MOST_KEPT = 256 << 20  # bytes that the graphs of a device keep
+LARGEST = 8 << 20  # bytes that a kernel writes: the GPU is busy with more while the host launches
+MOST_KEPT = 512 << 20  # bytes that the graphs of a device keep
 MOST_GRAPHS = 256  # of a device
 
 
