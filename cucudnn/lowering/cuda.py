@@ -156,8 +156,9 @@ class CudaCall(Call):
         if program.kernel.few:
             device = program.device
             extra = [grid.parts, grid.span, device.tickets(grid.tickets)]
+            results = grid.tickets if program.kernel.scan else blocks * program.kernel.columns
             for _ in program.kernel.reductions:
-                scratch = device.allocate(16 * blocks * program.kernel.columns)
+                scratch = device.allocate(16 * results)
                 keep.append(scratch)
                 extra.append(scratch.address)
         words = self.packing.words(arguments, outputs, scalars, extra)

@@ -6,7 +6,7 @@ Numbers live in a separate Launch, so one Kernel serves all shapes of the same c
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from ..graph import dtypes, ops, shapes
@@ -23,6 +23,9 @@ SIDE = 16  # threads of a block along columns, at most; its other threads have o
 SHORT = 32  # reduced extents up to here are combined in order
 RESIDENT = 16 * CHUNK  # reduced extents up to here stay where they are until a row is done with
 SPREAD = 64  # blocks that a longer row may have, each as much of it
+SCAN_GROUP, SCAN_TILE = 128, 4096  # elements of a scan's units; the next larger unit has 32 tiles
+SCAN_WARP = 512  # elements of a tile that a warp takes
+SCAN_SPAN, SCAN_ROWS = 32 * SCAN_TILE, 64  # of so few rows, the CPU's threads share such parts
 PAIRS = 64  # elements of each of two axes from which on pairs of them are taken by tiles
 INDEX = Node(ops.iota, (), (2**62,), dtypes.int64, (8,), "")  # of an axis, where nobody asked
 WIDE = 2**31 - 2**20  # elements from which on indices have 64 bits; the last tile may run over
@@ -39,7 +42,7 @@ class Argument(NamedTuple):
 class Value(NamedTuple):
     """One value of the kernel: of an argument, a scalar, a line, or a reduction."""
 
-    kind: str  # 'argument' | 'table' | 'scalar' | 'line' | 'reduction'
+    kind: str  # 'argument' | 'table' | 'scalar' | 'line' | 'reduction' | 'scan'
     dtype: DType
     number: int = 0  # of the argument, scalar or reduction
     op: Op | None = None
@@ -52,7 +55,7 @@ def is_guarded(value: Value) -> bool:
 
 
 class Reduction(NamedTuple):
-    """One reduction over all REDUCED axes."""
+    """One reduction over all REDUCED axes, or a scan along them."""
 
     op: Op
     operand: int
@@ -95,6 +98,7 @@ class Kernel:
     huge: bool = False  # of a resident row: more than 8 chunks
     fours: bool = False  # of a resident row: a multiple of 4 elements, read by fours
     full: bool = False  # of a resident row: every thread has elements in every round
+    scan: bool = False  # its reductions are scans: each element has a result
     tile: int = 0  # of a short reduction of pairs: results of a thread along each of two axes
     nested: int = 0  # reductions, the last ones, over the results of pairs along the last kept axis
     pair: tuple[int, ...] = ()  # of a tile kernel with nested ones: lines for each pair, after tail
@@ -108,7 +112,9 @@ class Kernel:
 
     @property
     def template(self) -> str:
-        """map, row, column, resident or tile."""
+        """map, row, column, resident, tile or scan."""
+        if self.scan:
+            return "scan"
         if self.resident or self.tile:
             return "resident" if self.resident else "tile"
         return "map" if not self.reductions else "column" if self.column else "row"
@@ -153,7 +159,7 @@ class Kernel:
     def work(self) -> int:
         """Cost of an element, in additions."""
         lines = [self.values[i].op for i in self.body]
-        tree = 4 * len(self.reductions)  # what a step of the tree costs NumPy
+        tree = (8 if self.scan else 4) * len(self.reductions)  # what a step costs NumPy
         return sum(op.work for op in lines if op is not None) + tree
 
 
@@ -246,6 +252,8 @@ class _Builder:
         )
         if node.op.kind is Kind.REDUCTION:
             result = self._reduce(node, operands[0])
+        elif node.op.kind is Kind.SCAN:
+            result = self._scan(node, operands[0])
         else:
             value = Value("line", node.dtype, 0, node.op, operands)
             key = (node.op, node.dtype, operands)
@@ -322,6 +330,13 @@ class _Builder:
         key = ("reduction", index)
         return self.number(key, Value("reduction", node.dtype, index), False, True)
 
+    def _scan(self, node: Node, operand: int) -> int:
+        scan = Reduction(node.attrs[0], operand, node.dtype, node.dtype)
+        if scan not in self.reductions:
+            self.reductions.append(scan)
+        index = self.reductions.index(scan)
+        return self.number(("scan", index), Value("scan", node.dtype, index), True, True)
+
 
 def build(group: Group, device: str) -> Bound:
     """The kernel of a group for a kind of device, with its launch and the nodes that it stands
@@ -361,8 +376,8 @@ def build(group: Group, device: str) -> Bound:
     everywhere = [*body, *(r.operand for r in builder.reductions)]
     everywhere += [o.value for o in outputs if o.inner]
     resident = bool(builder.reductions) and any(builder.post[i] for i in everywhere)
-    column = bool(builder.reductions) and _is_column(arguments, strides, len(kept))
-    column = column and not resident
+    by_columns = bool(builder.reductions) and _is_column(arguments, strides, len(kept))
+    column = by_columns and not resident
     vector = _vector(builder, launch, itemsizes, outputs, len(kept) if column else 0) if cuda else 1
     columns = _columns(kept, vector) if cuda and column and n > SHORT else 1
     narrow = columns == vector == (kept[-1] if kept else 0) and columns > 1
@@ -401,6 +416,8 @@ def build(group: Group, device: str) -> Bound:
         wide=cuda and _is_wide(launch),
         vector=vector,
     )
+    if group.scans:
+        kernel = _of_scan(kernel, shapes.size(kept), n, by_columns, cuda)
     members = sorted(group.members, key=lambda n: n.seq)
     members = [m for m in members if m.op is not ops.iota]
     return Bound(
@@ -410,6 +427,24 @@ def build(group: Group, device: str) -> Bound:
         [n for n, _, _ in results],
         builder.scalars,
         members,
+    )
+
+
+def _of_scan(kernel: Kernel, rows: int, n: int, by_columns: bool, cuda: bool) -> Kernel:
+    """The kernel with the classes of one that scans."""
+    if not cuda:
+        few = n > SCAN_SPAN and rows < SCAN_ROWS
+        return replace(kernel, scan=True, resident=False, column=by_columns, few=few)
+    whole = SCAN_GROUP if n <= SCAN_GROUP else SCAN_WARP if n <= SCAN_TILE else SCAN_TILE
+    return replace(
+        kernel,
+        scan=True,
+        resident=False,
+        huge=False,
+        rounds=1 if n <= SCAN_GROUP else SCAN_WARP // SCAN_GROUP,
+        full=kernel.fours and n % whole == 0,
+        long=n > SCAN_TILE,
+        few=n > SCAN_TILE,
     )
 
 

@@ -24,6 +24,7 @@ from .group import (
     operands,
     reaches,
     reduced_extents,
+    scanned_axes,
     spans,
     through_view,
 )
@@ -50,6 +51,7 @@ class Weight(NamedTuple):
 
 
 NOTHING = Weight(0, 0, frozenset(), False)
+_STORED = (Kind.LIBRARY, Kind.UPDATE, Kind.SCAN)  # weigh nothing to their readers but a load
 
 
 @dataclass(eq=False)
@@ -92,7 +94,7 @@ def weigh(nodes: Sequence[Node], asked: set[Node]) -> dict[Node, Weight]:
                     below = Weight(1, 1, frozenset((source,)), False)
             if child.op.kind is Kind.VIEW and below is not None:
                 pass  # a view weighs what its operand does
-            elif below is None or child in asked or child.op.kind in (Kind.LIBRARY, Kind.UPDATE):
+            elif below is None or child in asked or child.op.kind in _STORED:
                 if child.op is ops.scalar:
                     continue
                 below = Weight(1, 1, frozenset((child,)), False)
@@ -116,7 +118,9 @@ def weigh(nodes: Sequence[Node], asked: set[Node]) -> dict[Node, Weight]:
 def cheap_to_repeat(node: Node, readers: int, weight: Weight) -> bool:
     """Whether computing a node in each of its readers costs less than storing it. Reductions in it
     are stored then; it must have more elements than they have."""
-    if weight.again > CHEAP_WORK or weight.leaves is None or node.op.kind is Kind.REDUCTION:
+    if weight.again > CHEAP_WORK or weight.leaves is None:
+        return False
+    if node.op.kind in (Kind.REDUCTION, Kind.SCAN):
         return False
     if any(n.op.kind is Kind.REDUCTION and n.size >= node.size for n in weight.leaves if n.pending):
         return False
@@ -147,6 +151,31 @@ def row_differs(walk: Walk, group: Group, node: Node) -> bool:
     if len(places) > 1 or not spans(group, node, places[0]) or group.written is not None:
         return True
     return bool(group.reduced) and group.reduced != reduced_extents(node)
+
+
+def scan_differs(walk: Walk, group: Group, node: Node) -> bool:
+    """A scan joins a map that needs each of its elements once, or scans along the same axes that
+    do not need it; no reduction is computed beside it, and no write."""
+    if node.op.kind is Kind.REDUCTION:
+        return group.scans
+    if node.op.kind is not Kind.SCAN:
+        return False
+    if group.written is not None or (group.reduced and not group.scans):
+        return True
+    along = scanned_axes(group, node)
+    if along is None or not group.reduced:
+        return along is None
+    return along != tuple(range(len(group.kept), len(group.space))) or _feeds_scan(group, node)
+
+
+def _feeds_scan(group: Group, node: Node) -> bool:
+    reached = {node}
+    for member in sorted(group.members, key=lambda n: n.seq):
+        if any(through_view(c, NOWHERE)[0] in reached for c in member.inputs or ()):
+            if member.op.kind is Kind.SCAN:
+                return True
+            reached.add(member)
+    return False
 
 
 def goes_back(walk: Walk, group: Group, node: Node) -> bool:
@@ -279,6 +308,7 @@ PREDICATES: tuple[Predicate, ...] = (
     is_indexed,
     no_pieces,
     row_differs,
+    scan_differs,
     goes_back,
     repeats_across_broadcast,
     repeats_at_offsets,
