@@ -18,7 +18,6 @@ from . import compile as cache
 from . import (
     dialect,
     host_columns,
-    host_scan,
     host_tile,
     interpret,
     memory,
@@ -107,7 +106,6 @@ class HostCall(Call):
         self.work = program.work(launch)
         self.parts = 1  # of each row
         self.span = 0  # elements of a part
-        self.columns = 1  # of a unit of a scan
         count = shapes.size(launch.extents)
         self.kept = shapes.size(launch.extents[: kernel.kept])
         self.units, self.grain = count, GRAIN
@@ -133,11 +131,11 @@ class HostCall(Call):
     def _scan(self, n: int) -> None:
         """Rows are shared out as they are, unless there are far fewer than threads: parts of one
         are gone through twice."""
-        kernel, self.columns = self.program.kernel, host_scan.scan_columns(self.program.kernel)
+        kernel = self.program.kernel
         if kernel.column:
             last = self.launch.extents[kernel.kept - 1]
-            self.units = self.kept // last * -(-last // self.columns)
-        self.grain = max(1, GRAIN // (n * self.columns))
+            self.units = self.kept // last * -(-last // kernel.columns)
+        self.grain = max(1, GRAIN // (n * kernel.columns))
         shared = kernel.few and threads.get_num_threads() > 2 * self.units
         self.span = SCAN_SPAN if shared else n
         self.parts = -(-n // self.span)
@@ -171,7 +169,7 @@ class HostCall(Call):
             extra += [0] * len(kernel.reductions)
             words = self.packing.words(arguments, outputs, scalars, extra)
             return _call(program.function, words, self.units, self.grain)
-        results = self.units * self.parts * self.columns if kernel.scan else self.kept * self.parts
+        results = self.parts * (self.units * kernel.columns if kernel.scan else self.kept)
         scratch = [memory.allocate(results * 16) for _ in kernel.reductions]
         extra += [b.address for b in scratch]
         words = self.packing.words(arguments, outputs, scalars, extra)

@@ -17,14 +17,6 @@ from .kernel import SCAN_GROUP, SCAN_TILE, SHORT, Kernel
 from .stages import Stage, stages
 
 
-def scan_columns(kernel: Kernel) -> int:
-    """How many rows are scanned side by side."""
-    if not kernel.column:
-        return 1
-    widest = max(dtypes.computed(r.dtype).itemsize for r in kernel.reductions)
-    return 16 if widest <= 4 else 8
-
-
 def scan_text(w: Writer, kernel: Kernel) -> None:
     if not kernel.few:
         with w.block("XP_EXPORT void kernel(const int64_t* w, int64_t begin, int64_t end)"):
@@ -39,7 +31,7 @@ def scan_text(w: Writer, kernel: Kernel) -> None:
 
 
 def _units(w: Writer, kernel: Kernel) -> None:
-    columns = scan_columns(kernel)
+    columns = kernel.columns
     size = SHORT if kernel.short else SCAN_GROUP if kernel.column else SCAN_TILE
     decode(w, kernel)
     shares(w, kernel)
@@ -118,7 +110,7 @@ def _fill(w: Writer, kernel: Kernel, stage: Stage) -> None:
 def _fill_columns(w: Writer, kernel: Kernel, stage: Stage) -> None:
     """The values of a stage, of elements [at, at + m) of a block of columns."""
     reduced, axis = range(kernel.kept, kernel.rank), kernel.kept - 1
-    here = f"[t * {scan_columns(kernel)} + j]"
+    here = f"[t * {kernel.columns} + j]"
     numbers = tuple(sorted({*kernel.head, *stage.lines}))
     with w.block("for (int64_t t = 0; t < m; ++t)"):
         coordinates(w, reduced, "at + t")
@@ -143,7 +135,7 @@ def _fill_columns(w: Writer, kernel: Kernel, stage: Stage) -> None:
 
 def _finish(w: Writer, kernel: Kernel) -> None:
     """What comes before each part of a row, from what each comes to."""
-    columns = scan_columns(kernel)
+    columns = kernel.columns
     w("")
     with w.block("XP_EXPORT void finish(const int64_t* w, int64_t begin, int64_t end)"):
         decode(w, kernel)

@@ -89,7 +89,7 @@ class Kernel:
     outputs: tuple[Output, ...]
     short: bool = False  # at most 32 reduced elements
     column: bool = False  # neighbours in memory belong to different kept indices
-    columns: int = 1  # of a column kernel: neighbours that threads take side by side
+    columns: int = 1  # of a column kernel: neighbours that threads, or a scan, take side by side
     narrow: bool = False  # a column kernel of so few columns that a thread takes all of a row's
     long: bool = False  # more than 1,024 reduced elements
     few: bool = False  # few kept indices, or resident rows of several blocks: chunks are shared out
@@ -417,7 +417,7 @@ def build(group: Group, device: str) -> Bound:
         vector=vector,
     )
     if group.scans:
-        kernel = _of_scan(kernel, shapes.size(kept), n, by_columns, cuda)
+        kernel = _of_scan(kernel, kept, n, by_columns, cuda)
     members = sorted(group.members, key=lambda n: n.seq)
     members = [m for m in members if m.op is not ops.iota]
     return Bound(
@@ -430,11 +430,19 @@ def build(group: Group, device: str) -> Bound:
     )
 
 
-def _of_scan(kernel: Kernel, rows: int, n: int, by_columns: bool, cuda: bool) -> Kernel:
+def _of_scan(kernel: Kernel, kept: Shape, n: int, by_columns: bool, cuda: bool) -> Kernel:
     """The kernel with the classes of one that scans."""
     if not cuda:
-        few = n > SCAN_SPAN and rows < SCAN_ROWS
-        return replace(kernel, scan=True, resident=False, column=by_columns, few=few)
+        most = 16 if max(r.dtype.itemsize for r in kernel.reductions) <= 4 else 8
+        side = min(most, 1 << (kept[-1] - 1).bit_length()) if by_columns else 1
+        return replace(
+            kernel,
+            scan=True,
+            resident=False,
+            column=by_columns,
+            columns=side,
+            few=n > SCAN_SPAN and shapes.size(kept) < SCAN_ROWS,
+        )
     whole = SCAN_GROUP if n <= SCAN_GROUP else SCAN_WARP if n <= SCAN_TILE else SCAN_TILE
     return replace(
         kernel,

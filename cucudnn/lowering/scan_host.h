@@ -73,11 +73,15 @@ template <class R, class T, int W> struct xp_scan {
 
   void group(T* v) {
     alignas(64) T a[4][XP_SIBLINGS * W], b[XP_SIBLINGS * W], x[XP_SIBLINGS * W];
-    for (int f = 0; f < XP_SIBLINGS; ++f)
-      for (int k = 0; k < 4; ++k)
-        for (int c = 0; c < W; ++c) a[k][f * W + c] = v[(4 * f + k) * W + c];
-    for (int k = 1; k < 4; ++k)
-      for (int j = 0; j < XP_SIBLINGS * W; ++j) a[k][j] = R::step(a[k - 1][j], a[k][j]);
+#pragma GCC ivdep
+    for (int j = 0; j < XP_SIBLINGS * W; ++j) {
+      const int f = j / W * 4 * W + j % W;
+      const T v0 = v[f], v1 = R::step(v0, v[f + W]), v2 = R::step(v1, v[f + 2 * W]);
+      a[0][j] = v0;
+      a[1][j] = v1;
+      a[2][j] = v2;
+      a[3][j] = R::step(v2, v[f + 3 * W]);
+    }
     doubled<1>(a[3], x);
     doubled<2>(x, b);
     doubled<4>(b, x);
@@ -98,9 +102,14 @@ template <class R, class T, int W> struct xp_scan {
       for (int k = 0; k < 4; ++k)
         for (int f = 0; f < XP_SIBLINGS; ++f)
           for (int c = 0; c < W; ++c) a[k][f * W + c] = R::step(carry[c], a[k][f * W + c]);
-    for (int f = 0; f < XP_SIBLINGS; ++f)
-      for (int k = 0; k < 4; ++k)
-        for (int c = 0; c < W; ++c) v[(4 * f + k) * W + c] = a[k][f * W + c];
+#pragma GCC ivdep
+    for (int j = 0; j < XP_SIBLINGS * W; ++j) {
+      const int f = j / W * 4 * W + j % W;
+      v[f] = a[0][j];
+      v[f + W] = a[1][j];
+      v[f + 2 * W] = a[2][j];
+      v[f + 3 * W] = a[3][j];
+    }
     advance(x + (XP_SIBLINGS - 1) * W, 0);
   }
 
