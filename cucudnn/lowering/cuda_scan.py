@@ -8,12 +8,11 @@ from __future__ import annotations
 from ..graph import dtypes
 from . import dialect
 from .cuda_resident import compute, is_vector, loads_of, read_row, store_vector
+from .cuda_scan_columns import COUNTERS, scan_columns_text
 from .cuda_text import WARPS, coordinates, kept_pointers, lines, row_of_thread, store, store_inner
 from .dialect import Writer, name, offset_text
 from .kernel import SCAN_TILE, SCAN_WARP, Kernel
 from .stages import Stage, stages
-
-COUNTERS = 2  # before the flags: tickets, and blocks that have found what comes before them
 
 
 def slots(tiles: int) -> int:
@@ -26,8 +25,8 @@ def slots(tiles: int) -> int:
 
 
 def scan_text(w: Writer, kernel: Kernel) -> None:
-    if kernel.short:
-        _by_threads(w, kernel)
+    if kernel.short or kernel.column:
+        (_by_threads if kernel.short else scan_columns_text)(w, kernel)
         return
     total = " * ".join(f"n{a}" for a in range(kernel.kept)) or "1"
     w("const int thread = threadIdx.x & 31, warp = threadIdx.x >> 5;")

@@ -70,9 +70,9 @@ class Group:
         return self.leader.op.kind is not Kind.LIBRARY and self.leader.op is not ops.empty
 
     @property
-    def scans(self) -> bool:
-        """True if a scan is computed here; its axes are the REDUCED ones."""
-        return any(n.op.kind is Kind.SCAN for n in self.members)
+    def scans(self) -> int:
+        """How many scans are computed here; their axes are the REDUCED ones."""
+        return sum(n.op.kind is Kind.SCAN for n in self.members)
 
     @property
     def first(self) -> int:

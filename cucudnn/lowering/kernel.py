@@ -416,7 +416,7 @@ def build(group: Group, device: str) -> Bound:
         wide=cuda and _is_wide(launch),
         vector=vector,
     )
-    if group.scans:
+    if group.scans:  # the classes of reductions are others
         kernel = _of_scan(kernel, kept, n, by_columns, cuda)
     members = sorted(group.members, key=lambda n: n.seq)
     members = [m for m in members if m.op is not ops.iota]
@@ -432,9 +432,9 @@ def build(group: Group, device: str) -> Bound:
 
 def _of_scan(kernel: Kernel, kept: Shape, n: int, by_columns: bool, cuda: bool) -> Kernel:
     """The kernel with the classes of one that scans."""
+    most = 16 if max(r.dtype.itemsize for r in kernel.reductions) <= 4 else 8
+    side = max(2, min(most, 1 << (kept[-1] - 1).bit_length())) if by_columns else 1
     if not cuda:
-        most = 16 if max(r.dtype.itemsize for r in kernel.reductions) <= 4 else 8
-        side = min(most, 1 << (kept[-1] - 1).bit_length()) if by_columns else 1
         return replace(
             kernel,
             scan=True,
@@ -443,6 +443,12 @@ def _of_scan(kernel: Kernel, kept: Shape, n: int, by_columns: bool, cuda: bool) 
             columns=side,
             few=n > SCAN_SPAN and shapes.size(kept) < SCAN_ROWS,
         )
+    if by_columns and n > SHORT:
+        long = n > SCAN_TILE
+        return replace(
+            kernel, scan=True, resident=False, huge=False, fours=False, vector=1, rounds=1,
+            column=True, columns=side, long=long, few=long,
+        )  # fmt: skip
     whole = SCAN_GROUP if n <= SCAN_GROUP else SCAN_WARP if n <= SCAN_TILE else SCAN_TILE
     return replace(
         kernel,
@@ -450,7 +456,7 @@ def _of_scan(kernel: Kernel, kept: Shape, n: int, by_columns: bool, cuda: bool) 
         resident=False,
         huge=False,
         rounds=1 if n <= SCAN_GROUP else SCAN_WARP // SCAN_GROUP,
-        full=kernel.fours and n % whole == 0,
+        full=kernel.fours and n % whole == 0 and n > SHORT,
         long=n > SCAN_TILE,
         few=n > SCAN_TILE,
     )

@@ -156,7 +156,10 @@ def _can_merge(a: Group, b: Group, node: Node) -> bool:
         return False
     if (a.kept, a.reduced) != (b.kept, b.reduced) and not (_is_map_of(a, b) or _is_map_of(b, a)):
         return False
-    if a.reduced and b.reduced and a.scans != b.scans:
+    scans = a.scans + b.scans
+    if scans > predicates.MAX_SCANS or (
+        scans and a.reduced and b.reduced and not a.scans * b.scans
+    ):
         return False
     mine, other = a.loads.get(node), b.loads.get(node)
     if not mine or mine != other or len(mine) != 1:

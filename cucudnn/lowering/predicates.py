@@ -33,6 +33,7 @@ from .pieces import pieces
 MAX_OPERATIONS = 200  # lines; compile time grows faster than the text
 MAX_ARGUMENTS = 64
 CACHED = 1 << 16  # elements of a row on the CPU, where so much of one is one thread's work anyway
+MAX_SCANS = 2  # each has shared memory of a block, on CUDA
 MAX_RESIDENT = 4  # arrays of which rows stay
 CHEAP_WORK = 24  # an element's work, in additions, that may be said twice
 BROADCAST_WORK = 8
@@ -157,10 +158,10 @@ def scan_differs(walk: Walk, group: Group, node: Node) -> bool:
     """A scan joins a map that needs each of its elements once, or scans along the same axes that
     do not need it; no reduction is computed beside it, and no write."""
     if node.op.kind is Kind.REDUCTION:
-        return group.scans
+        return group.scans > 0
     if node.op.kind is not Kind.SCAN:
         return False
-    if group.written is not None or (group.reduced and not group.scans):
+    if group.written is not None or (group.reduced and not 0 < group.scans < MAX_SCANS):
         return True
     along = scanned_axes(group, node)
     if along is None or not group.reduced:

@@ -16,7 +16,8 @@ from .cuda_columns import column_text
 from .cuda_map import map_text
 from .cuda_resident import resident_text
 from .cuda_rows import row_text, steps_of_several
-from .cuda_scan import COUNTERS, scan_text, slots
+from .cuda_scan import scan_text, slots
+from .cuda_scan_columns import COUNTERS
 from .cuda_text import CHUNK, MAX_PARTS, THREADS, UNROLL, WARPS, decode
 from .cuda_tile import sides, tile_text
 from .dialect import Layout, Writer
@@ -133,7 +134,7 @@ def grid(kernel: Kernel, launch: Launch) -> Grid:
     if kernel.short:
         return Grid(_ceil(kept, THREADS), THREADS)
     if kernel.scan:
-        return _grid_of_scan(kernel, kept, n)
+        return _grid_of_scan(kernel, launch, kept, n)
     if kernel.resident and kernel.few:
         parts = _ceil(n, RESIDENT)
         return Grid(kept * parts, 2 * THREADS, parts, RESIDENT, kept)
@@ -153,12 +154,21 @@ def grid(kernel: Kernel, launch: Launch) -> Grid:
     return _shared_out(blocks, n) if kernel.few else Grid(blocks, THREADS, 1, n)
 
 
-def _grid_of_scan(kernel: Kernel, kept: int, n: int) -> Grid:
-    """A warp or a block for a row, or a block for each tile of it."""
+def _grid_of_scan(kernel: Kernel, launch: Launch, kept: int, n: int) -> Grid:
+    """A warp or a block for a row, or a block for each tile of it, or of some columns."""
+    rows = blocks = kept
+    if kernel.short:
+        return Grid(_ceil(kept, THREADS), THREADS)
+    if kernel.column:
+        last = launch.extents[kernel.kept - 1]
+        blocks = kept // last * _ceil(last, kernel.columns)
+        rows = blocks * kernel.columns
     if kernel.long:
         tiles = _ceil(n, SCAN_TILE)
-        flags = len(kernel.reductions) * kept * slots(tiles)
-        return Grid(kept * tiles, THREADS, tiles, slots(tiles), COUNTERS + flags)
+        flags = len(kernel.reductions) * rows * slots(tiles)
+        return Grid(blocks * tiles, THREADS, tiles, slots(tiles), COUNTERS + flags)
+    if kernel.column:
+        return Grid(blocks, THREADS)
     if kernel.rounds > 1:
         return Grid(kept, 32 * _ceil(n, SCAN_WARP))
     return Grid(_ceil(kept, WARPS), THREADS)

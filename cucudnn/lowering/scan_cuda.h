@@ -49,6 +49,28 @@ XP_STEP T xp_scan_tile(T (&v)[rounds * 4], int thread, int warp, T* totals) {
   return xp_shuffle(all, 31);
 }
 
+// Of a column's tile: what each group comes to, in the thread of its number, and all of them.
+template <class T> struct xp_groups { T totals, prefix; };
+
+// By a warp: the prefixes of a group in place, with what comes before it in the tile.
+template <class R, class T>
+XP_STEP void xp_scan_group(T (&v)[4], xp_groups<T>& tile, int group, int thread) {
+#pragma unroll
+  for (int c = 1; c < 4; ++c) v[c] = R::step(v[c - 1], v[c]);
+  const T upto = xp_doubled<R>(v[3], thread), total = xp_shuffle(upto, 31);
+  T before = xp_shuffle_up(upto, 1);
+  bool has = thread > 0;
+  if (group) {
+    before = has ? R::step(tile.prefix, before) : tile.prefix;
+    has = true;
+  }
+#pragma unroll
+  for (int c = 0; c < 4; ++c)
+    if (has) v[c] = R::step(before, v[c]);
+  if (group == 0 || thread == group) tile.totals = total;
+  tile.prefix = xp_shuffle(xp_doubled<R>(tile.totals, thread), group);
+}
+
 // The number of the next tile: that of a block that began earlier is smaller.
 XP_STEP unsigned xp_ticket(unsigned* counter) {
   __shared__ unsigned number;
@@ -64,18 +86,15 @@ template <class T> XP_STEP void xp_publish(T* p, unsigned* flag, T v) {
   *(volatile unsigned*)flag = 1;
 }
 
-// By a warp: the values of `count` siblings, and of the thread behind them its own, each combined
-// with those before.
-template <class R, class T>
-XP_STEP T xp_siblings(const T* p, const unsigned* flags, int count, T own, int thread) {
-  if (thread < count) {
-    while (!((volatile const unsigned*)flags)[thread]) {
-    }
-    __threadfence();
-    own = xp_fresh(p + thread);
+// By a warp: the value of one of `count` siblings, of the last one for threads beyond.
+template <class T> XP_STEP T xp_sibling(const T* p, const unsigned* flags, int count, int thread) {
+  const int i = thread < count ? thread : count - 1;
+  while (!((volatile const unsigned*)flags)[i]) {
   }
+  __threadfence();
+  const T found = xp_fresh(p + i);
   __syncwarp();
-  return xp_doubled<R>(own, thread);
+  return found;
 }
 
 // By a warp: publishes what a tile of a row comes to, and finds what comes before it (for
@@ -83,10 +102,12 @@ XP_STEP T xp_siblings(const T* p, const unsigned* flags, int count, T own, int t
 template <class R, class T>
 XP_STEP T xp_carry(
     T total, T* p, unsigned* flags, long long tile, long long tiles, int thread) {
-  if (thread == 0) xp_publish(p + tile, flags + tile, total);
   long long start = 0, count = tiles, i = tile;
-  for (T own = total; (i & 31) == 31;) {
-    own = xp_shuffle(xp_siblings<R>(p + start + i - 31, flags + start + i - 31, 31, own, thread), 31);
+  if (thread == 0 && tile + 1 < tiles) xp_publish(p + tile, flags + tile, total);
+  for (T own = total; tile + 1 < tiles && (i & 31) == 31;) {
+    const long long first = start + i - 31;
+    const T other = xp_sibling(p + first, flags + first, 31, thread);
+    own = xp_shuffle(xp_doubled<R>(thread == 31 ? own : other, thread), 31);
     start += count;
     count = (count + 31) / 32;
     i /= 32;
@@ -108,8 +129,8 @@ XP_STEP T xp_carry(
     const int digit = (int)(i & 31);
     if (!digit) continue;
     const long long first = start + i - digit;
-    const T upto = xp_siblings<R>(p + first, flags + first, digit, total, thread);
-    const T found = xp_shuffle(upto, digit - 1);
+    const T other = xp_sibling(p + first, flags + first, digit, thread);
+    const T found = xp_shuffle(xp_doubled<R>(other, thread), digit - 1);
     carry = has ? R::step(carry, found) : found;
     has = true;
   }

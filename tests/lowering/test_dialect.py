@@ -79,6 +79,8 @@ CUDA_TEXTS = TEXTS | {
     "resident_spread": lambda: graphs.softmax(xp, array(2, 40_000)),
     "scan_warp": lambda: xp.maximum.accumulate(array(50, 99, dtype=np.float16) * 2, axis=1),
     "scan_full": lambda: xp.cumulative_sum(array(5, 8192) * 2 + 1, axis=1) - 1,
+    "scan_columns_long": lambda: xp.cumulative_sum(array(5000, 300) * 2, axis=0) * array(300),
+    "scan_columns_few": lambda: xp.maximum.accumulate(array(500, 3, dtype=np.int8), axis=0),
     "scan_two": lambda: _scans(array(5, 999, dtype=np.complex64)),
     "tile_nested": lambda: xp.argmin(_distances(array(500, 8), array(64, 8)) + 1, axis=1),
 }

@@ -271,8 +271,10 @@ def test_bits(device, name, n):
     assert len(xp.explain(FUNCTIONS[name](x)).kernels) == 1
 
 
-@pytest.mark.parametrize("shape", [(100, 40), (5000, 3), (700, 17), (9, 300, 20)])
-@pytest.mark.parametrize("dtype", ["float32", "float64", "int8"])
+@pytest.mark.parametrize(
+    "shape", [(100, 40), (5000, 3), (700, 17), (9, 300, 20), (3, 9000, 33), (270_000, 2)]
+)
+@pytest.mark.parametrize("dtype", ["float32", "complex128", "int8"])
 def test_bits_along_other_axes(device, shape, dtype):
     def function(x):
         return xp.cumulative_sum(x * 2 + 1, axis=-2) * x
@@ -281,6 +283,15 @@ def test_bits_along_other_axes(device, shape, dtype):
     assert_same_bits(function, x)
     report = xp.explain(function(x))
     assert [k.template for k in report.kernels] == ["scan"]
+
+
+def test_costly_operands_and_two_scans_along_columns(device):
+    def function(x):
+        e = xp.exp(x)
+        return xp.cumulative_sum(e, axis=0) * xp.maximum.accumulate(e * 2, axis=0) / e
+
+    for shape in ((300, 12), (5000, 20)):
+        assert_same_bits(function, xp.asarray(data(shape)))
 
 
 def test_what_is_one_kernel(device):

@@ -23,42 +23,50 @@ kernel(const __grid_constant__ xp_words words) {
   const float s2 = __int_as_float(__float_as_int(xp_scalar<float>(w + 10)) ^ (threadIdx.x >> 10));
   const idx n = n1;
   const int thread = threadIdx.x & 31, warp = threadIdx.x >> 5;
-  __shared__ xp_storage<float, 32> shared0;
-  const idx unit = blockIdx.x, at = warp * 512;
-  const int m = (int)(n - at < 512 ? n - at : 512);  // below 0 beyond the end
-  uidx rest0_1 = (uidx)(unit);
-  const idx i0 = (idx)rest0_1;
+  const int c = threadIdx.x % 16;
+  const idx across = (n0 + 15) / 16;
+  const idx block = blockIdx.x, tile = 0;
+  const idx column = block % across * 16 + c;
+  const idx i0 = column < n0 ? column : n0 - 1;
   const auto k0 = p0 + (i0);
   const auto y0 = q0 + (i0);
-  float a5[16];
-  #pragma unroll
-  for (int j = 0; j < 4; ++j) {
-    const int e = j * 128 + thread * 4;
+  __shared__ xp_storage<float, 2112> shared0;
+  xp_groups<float> groups0[2];
+  float carry0[2];
+  const idx begin = tile * 4096;
+  const idx end = n - begin < 4096 ? n : begin + 4096;
+  for (idx at = begin; at < end; at += 128) {
+    const int group = (int)((at - begin) / 128);
     #pragma unroll
-    for (int c = 0; c < 4; ++c) {
-      const bool there = e + c < m;
-      const idx r = at + (there ? e + c : m - 1);
+    for (int u = 0; u < 8; ++u) {
+      const int e = threadIdx.x / 16 + u * 16;
+      const idx r = at + e < n ? at + e : n - 1;
       uidx rest1_2 = (uidx)(r);
       const idx i1 = (idx)rest1_2;
       const float x0 = k0[i1 * a0_1];
       const float v2 = xp_multiply(x0, s0);
       const float v4 = xp_add(v2, s1);
-      a5[j * 4 + c] = v4;
+      shared0.v()[c * 132 + e] = v4;
     }
-  }
-  xp_scan_tile<R0, 4>(a5, thread, warp, shared0.v());
-  #pragma unroll
-  for (int j = 0; j < 4; ++j) {
-    const int e = j * 128 + thread * 4;
+    __syncthreads();
     #pragma unroll
-    for (int c = 0; c < 4; ++c) {
-      const bool there = e + c < m;
-      const idx r = at + (there ? e + c : m - 1);
+    for (int s = 0; s < 2; ++s) {
+      float* const p = shared0.v() + (warp + 8 * s) * 132 + thread * 4;
+      float v[4] = {p[0], p[1], p[2], p[3]};
+      xp_scan_group<R0>(v, groups0[s], group, thread);
+      #pragma unroll
+      for (int q = 0; q < 4; ++q) p[q] = v[q];
+    }
+    __syncthreads();
+    #pragma unroll
+    for (int u = 0; u < 8; ++u) {
+      const int e = threadIdx.x / 16 + u * 16;
+      const idx r = at + e < n ? at + e : n - 1;
       uidx rest1_2 = (uidx)(r);
       const idx i1 = (idx)rest1_2;
-      const float r0 = a5[j * 4 + c];
+      const float r0 = shared0.v()[c * 132 + e];
       const float v7 = xp_subtract(r0, s2);
-      if (there) y0[i1 * b0_1] = v7;
+      if (column < n0 && at + e < n) y0[i1 * b0_1] = v7;
     }
   }
 }
