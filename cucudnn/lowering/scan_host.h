@@ -64,58 +64,71 @@ template <class R, class T, int W> struct xp_scan {
   void take(T* v, int64_t m, int64_t rows) {
     for (int64_t i = 0; rows < W && i < m; ++i)
       for (int64_t c = rows; c < W; ++c) v[i * W + c] = v[i * W];
-    for (int64_t at = 0; at < m; at += XP_GROUP) {
-      for (int64_t i = m - at; i < XP_GROUP; ++i)
-        for (int c = 0; c < W; ++c) v[(at + i) * W + c] = v[(m - 1) * W + c];
-      group(v + at * W);
-    }
+    const int64_t count = (m + XP_GROUP - 1) / XP_GROUP;
+    for (int64_t i = m; i < count * XP_GROUP; ++i)
+      for (int c = 0; c < W; ++c) v[i * W + c] = v[(m - 1) * W + c];
+    for (int64_t g = 0; g < count; g += BATCH)
+      groups(v + g * 4 * SIDE, count - g < BATCH ? count - g : BATCH);
   }
 
-  void group(T* v) {
-    alignas(64) T a[4][XP_SIBLINGS * W], b[XP_SIBLINGS * W], x[XP_SIBLINGS * W];
+  // Some groups, each step for all of them, so that nothing waits for what was written just before.
+  enum : int64_t { BATCH = W == 1 ? 8 : 1, SIDE = XP_SIBLINGS * W };
+  void groups(T* v, int64_t count) {
+    alignas(64) T a[BATCH][4][SIDE], x[BATCH][SIDE], y[BATCH][SIDE];
+    for (int64_t g = 0; g < count; ++g) {
+      const T* const p = v + g * 4 * SIDE;
 #pragma GCC ivdep
-    for (int j = 0; j < XP_SIBLINGS * W; ++j) {
-      const int f = j / W * 4 * W + j % W;
-      const T v0 = v[f], v1 = R::step(v0, v[f + W]), v2 = R::step(v1, v[f + 2 * W]);
-      a[0][j] = v0;
-      a[1][j] = v1;
-      a[2][j] = v2;
-      a[3][j] = R::step(v2, v[f + 3 * W]);
+      for (int f = 0; f < XP_SIBLINGS; ++f)
+        for (int c = 0; c < W; ++c) {
+          const T* const q = p + 4 * f * W + c;
+          const T v0 = q[0], v1 = R::step(v0, q[W]), v2 = R::step(v1, q[2 * W]);
+          a[g][0][f * W + c] = v0;
+          a[g][1][f * W + c] = v1;
+          a[g][2][f * W + c] = v2;
+          x[g][f * W + c] = a[g][3][f * W + c] = R::step(v2, q[3 * W]);
+        }
     }
-    doubled<1>(a[3], x);
-    doubled<2>(x, b);
-    doubled<4>(b, x);
-    doubled<8>(x, b);
-    doubled<16>(b, x);
+    for (int64_t g = 0; g < count; ++g) doubled<1>(x[g], y[g]);
+    for (int64_t g = 0; g < count; ++g) doubled<2>(y[g], x[g]);
+    for (int64_t g = 0; g < count; ++g) doubled<4>(x[g], y[g]);
+    for (int64_t g = 0; g < count; ++g) doubled<8>(y[g], x[g]);
+    for (int64_t g = 0; g < count; ++g) doubled<16>(x[g], y[g]);
+    for (int64_t g = 0; g < count; ++g) finish(a[g], y[g], x[g], v + g * 4 * SIDE);
+  }
+
+  // A group, from the prefixes of its fours and the fours up to each.
+  void finish(T (*a)[SIDE], const T* upto, T* before, T* v) {
+    for (int64_t j = W; j < SIDE; ++j) before[j] = upto[j - W];
     if (ladder[0].count) {
       const T* const p = ladder[0].prefix;
-      for (int c = 0; c < W; ++c) b[c] = p[c];
+      for (int64_t j = 0; j < W; ++j) before[j] = p[j];
       for (int f = 1; f < XP_SIBLINGS; ++f)
-        for (int c = 0; c < W; ++c) b[f * W + c] = R::step(p[c], x[(f - 1) * W + c]);
+        for (int c = 0; c < W; ++c) before[f * W + c] = R::step(p[c], before[f * W + c]);
       for (int k = 0; k < 4; ++k)
-        for (int j = 0; j < XP_SIBLINGS * W; ++j) a[k][j] = R::step(b[j], a[k][j]);
+        for (int64_t j = 0; j < SIDE; ++j) a[k][j] = R::step(before[j], a[k][j]);
     } else {
       for (int k = 0; k < 4; ++k)
-        for (int j = W; j < XP_SIBLINGS * W; ++j) a[k][j] = R::step(x[j - W], a[k][j]);
+        for (int64_t j = W; j < SIDE; ++j) a[k][j] = R::step(before[j], a[k][j]);
     }
     if (carried)
       for (int k = 0; k < 4; ++k)
         for (int f = 0; f < XP_SIBLINGS; ++f)
           for (int c = 0; c < W; ++c) a[k][f * W + c] = R::step(carry[c], a[k][f * W + c]);
 #pragma GCC ivdep
-    for (int j = 0; j < XP_SIBLINGS * W; ++j) {
-      const int f = j / W * 4 * W + j % W;
-      v[f] = a[0][j];
-      v[f + W] = a[1][j];
-      v[f + 2 * W] = a[2][j];
-      v[f + 3 * W] = a[3][j];
-    }
-    advance(x + (XP_SIBLINGS - 1) * W, 0);
+    for (int f = 0; f < XP_SIBLINGS; ++f)
+      for (int c = 0; c < W; ++c) {
+        T* const q = v + 4 * f * W + c;
+        q[0] = a[0][f * W + c];
+        q[W] = a[1][f * W + c];
+        q[2 * W] = a[2][f * W + c];
+        q[3 * W] = a[3][f * W + c];
+      }
+    advance(upto + SIDE - W, 0);
   }
 
   template <int d> static inline void doubled(const T* from, T* to) {
     for (int j = 0; j < d * W; ++j) to[j] = from[j];
-    for (int j = d * W; j < XP_SIBLINGS * W; ++j) to[j] = R::step(from[j - d * W], from[j]);
+    for (int j = d * W; j < SIDE; ++j) to[j] = R::step(from[j - d * W], from[j]);
   }
 
   // What a part of 32 tiles comes to, once it has been gone through.
