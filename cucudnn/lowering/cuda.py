@@ -156,9 +156,8 @@ class CudaCall(Call):
         if program.kernel.few:
             device = program.device
             extra = [grid.parts, grid.span, device.tickets(grid.tickets)]
-            results = grid.tickets if program.kernel.scan else blocks * program.kernel.columns
-            for _ in program.kernel.reductions:
-                scratch = device.allocate(16 * results)
+            for _ in () if program.kernel.scan else program.kernel.reductions:
+                scratch = device.allocate(16 * blocks * program.kernel.columns)
                 keep.append(scratch)
                 extra.append(scratch.address)
         words = self.packing.words(arguments, outputs, scalars, extra)

@@ -8,20 +8,12 @@ from __future__ import annotations
 from ..graph import dtypes
 from . import dialect
 from .cuda_resident import compute, is_vector, loads_of, read_row, store_vector
-from .cuda_scan_columns import COUNTERS, scan_columns_text
+from .cuda_scan_columns import scan_columns_text
+from .cuda_scan_text import clear_text, slots_text
 from .cuda_text import WARPS, coordinates, kept_pointers, lines, row_of_thread, store, store_inner
 from .dialect import Writer, name, offset_text
 from .kernel import SCAN_TILE, SCAN_WARP, Kernel
 from .stages import Stage, stages
-
-
-def slots(tiles: int) -> int:
-    """Units of all sizes that a row has, from tiles on: what each comes to can be published."""
-    count = tiles
-    while tiles > 1:
-        tiles = -(-tiles // 32)
-        count += tiles
-    return count
 
 
 def scan_text(w: Writer, kernel: Kernel) -> None:
@@ -32,12 +24,14 @@ def scan_text(w: Writer, kernel: Kernel) -> None:
     w("const int thread = threadIdx.x & 31, warp = threadIdx.x >> 5;")
     for k, r in enumerate(kernel.reductions):
         if kernel.rounds > 1:
-            w(f"__shared__ xp_storage<{dialect.tree_type(r)}, 32> shared{k};")
+            groups = 64 if kernel.huge else 32
+            w(f"__shared__ xp_storage<{dialect.tree_type(r)}, {groups}> shared{k};")
         if kernel.long:
-            w(f"__shared__ xp_storage<{dialect.tree_type(r)}, 1> before{k};")
+            w(f"__shared__ xp_storage<{dialect.tree_type(r)}, XP_LEVELS> before{k};")
     if kernel.long:
         w(f"const idx rows = {total}, ticket = (idx)xp_ticket(tickets);")
         w("const idx unit = ticket / parts, tile = ticket % parts;")
+        slots_text(w, kernel, "unit")
         w(f"const idx at = tile * {SCAN_TILE} + warp * {SCAN_WARP};")
     elif kernel.rounds > 1:
         w(f"const idx unit = blockIdx.x, at = warp * {SCAN_WARP};")
@@ -71,8 +65,7 @@ def _row(w: Writer, kernel: Kernel) -> None:
             if value.kind == "scan" and value.number in stage.reductions:
                 _scan(w, kernel, value.number, i)
     if kernel.long:
-        count = f"{COUNTERS} + (long long)rows * span * {len(kernel.reductions)}"
-        w(f"if (warp == 0) xp_clear(tickets, {count}, thread);")
+        clear_text(w, kernel)
 
 
 def _stage(w: Writer, kernel: Kernel, stage: Stage, loads: list[int]) -> None:
@@ -107,22 +100,46 @@ def _stage(w: Writer, kernel: Kernel, stage: Stage, loads: list[int]) -> None:
 def _scan(w: Writer, kernel: Kernel, k: int, i: int) -> None:
     """The prefixes, in place of the operands."""
     c_type = dialect.tree_type(kernel.reductions[k])
-    shared = f"shared{k}.v()" if kernel.rounds > 1 else f"({c_type}*)0"
-    call = f"xp_scan_tile<R{k}, {kernel.rounds}>(a{i}, thread, warp, {shared})"
-    if not kernel.long:
-        w(f"{call};")
+    call = f"xp_scan_tile<R{k}, {kernel.rounds}>(a{i}, thread, "
+    if kernel.rounds == 1:
+        w(f"{call}0, 1, ({c_type}*)0);")
         return
-    w(f"const {c_type} total{k} = {call};")
-    flags = f"tickets + {COUNTERS} + ((long long)rows * {k} + unit) * span"
-    with w.block("if (warp == 0)"):
-        w(f"const {c_type} carry = xp_carry<R{k}>(total{k}, partial{k} + (long long)unit * span,")
-        w(f"    {flags}, tile, parts, thread);")
-        w(f"if (thread == 0) before{k}.v()[0] = carry;")
+    if kernel.huge:
+        w(
+            "const int second = warp / 8, warps = second ? blockDim.x / 32 - 8 : 8;"
+            if k == 0
+            else ""
+        )
+        w(f"{call}warp % 8, warps, shared{k}.v() + second * 32);")
+        with w.block("if (second)"):
+            first = f"xp_doubled<R{k}>(shared{k}.v()[thread], thread)"
+            w(f"const {c_type} carry = xp_shuffle({first}, 31);")
+            _carry(w, kernel, k, i)
+        return
+    total = f"const {c_type} total{k} = " if kernel.long else ""
+    w(f"{total}{call}warp, blockDim.x / 32, shared{k}.v());")
+    if kernel.long:
+        _look_up(w, kernel, k)
+        with w.block("if (tile)"):
+            carry = f"xp_carry<R{k}, {c_type}>(tile, [&](int l) {{ return before{k}.v()[l]; }})"
+            w(f"const {c_type} carry = {carry};")
+            _carry(w, kernel, k, i)
+
+
+def _look_up(w: Writer, kernel: Kernel, k: int) -> None:
+    """Tell what the tile comes to, and find what comes before it: a warp for each level."""
+    with w.block(f"if (warp == {WARPS - 1})"):
+        w(f"xp_publish_all<R{k}>(total{k}, slots{k}, tile, parts, thread);")
+    with w.block("else if (xp_digit(tile, warp))"):
+        c_type = dialect.tree_type(kernel.reductions[k])
+        w(f"const {c_type} found = xp_earlier<R{k}>(slots{k}, tile, parts, warp, thread);")
+        w(f"if (thread == 0) before{k}.v()[warp] = found;")
     w("__syncthreads();")
-    with w.block("if (tile)"):
-        w(f"const {c_type} carry = before{k}.v()[0];")
-        w("#pragma unroll")
-        w(f"for (int e = 0; e < {kernel.rounds * 4}; ++e) a{i}[e] = R{k}::step(carry, a{i}[e]);")
+
+
+def _carry(w: Writer, kernel: Kernel, k: int, i: int) -> None:
+    w("#pragma unroll")
+    w(f"for (int e = 0; e < {kernel.rounds * 4}; ++e) a{i}[e] = R{k}::step(carry, a{i}[e]);")
 
 
 def _by_threads(w: Writer, kernel: Kernel) -> None:

@@ -10,12 +10,12 @@ from contextlib import AbstractContextManager
 
 from ..graph import dtypes
 from . import dialect
+from .cuda_scan_text import clear_text, slots_text
 from .cuda_text import THREADS, WARPS, coordinates, element_text, kept_pointers, lines, store
 from .dialect import Writer, name, offset_text
 from .kernel import SCAN_GROUP, SCAN_TILE, Kernel
 from .stages import Stage, stages
 
-COUNTERS = 2  # before the flags: tickets, and blocks that have found what comes before them
 PITCH = SCAN_GROUP + 4  # elements of a column in shared memory: few conflicts, reads by fours
 
 
@@ -48,8 +48,7 @@ def scan_columns_text(w: Writer, kernel: Kernel) -> None:
         _look_up(w, kernel)
     _pass(w, kernel, results=True)
     if kernel.long:
-        count = f"{COUNTERS} + (long long)rows * span * {len(kernel.reductions)}"
-        w(f"if (warp == 0) xp_clear(tickets, {count}, thread);")
+        clear_text(w, kernel)
 
 
 def _pass(w: Writer, kernel: Kernel, *, results: bool) -> None:
@@ -112,13 +111,16 @@ def _scan(w: Writer, kernel: Kernel, k: int, results: bool) -> None:
 
 
 def _look_up(w: Writer, kernel: Kernel) -> None:
-    """What comes before the tile of each column."""
-    for k in range(len(kernel.reductions)):
-        with _columns(w, kernel):
-            w(f"const long long row = (long long)block * {kernel.columns} + warp + {WARPS} * s;")
-            w(f"carry{k}[s] = xp_carry<R{k}>(groups{k}[s].prefix, partial{k} + row * span,")
-            flags = f"tickets + {COUNTERS} + ((long long)rows * {k} + row) * span"
-            w(f"    {flags}, tile, parts, thread);")
+    """Tell what the tile of each column comes to, and find what comes before it."""
+    with _columns(w, kernel):
+        slots_text(w, kernel, f"(long long)block * {kernel.columns} + warp + {WARPS} * s")
+        for k, r in enumerate(kernel.reductions):
+            w(f"xp_publish_all<R{k}>(groups{k}[s].prefix, slots{k}, tile, parts, thread);")
+            earlier = f"xp_earlier<R{k}>(slots{k}, tile, parts, l, thread)"
+            call = (
+                f"xp_carry<R{k}, {dialect.tree_type(r)}>(tile, [&](int l) {{ return {earlier}; }})"
+            )
+            w(f"if (tile) carry{k}[s] = {call};")
 
 
 def _columns(w: Writer, kernel: Kernel) -> AbstractContextManager[None]:

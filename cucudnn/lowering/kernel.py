@@ -24,7 +24,7 @@ SHORT = 32  # reduced extents up to here are combined in order
 RESIDENT = 16 * CHUNK  # reduced extents up to here stay where they are until a row is done with
 SPREAD = 64  # blocks that a longer row may have, each as much of it
 SCAN_GROUP, SCAN_TILE = 128, 4096  # elements of a scan's units; the next larger unit has 32 tiles
-SCAN_WARP = 512  # elements of a tile that a warp takes
+SCAN_WARP, SCAN_BLOCK = 512, 8192  # elements that a warp and a block take, at most
 SCAN_SPAN, SCAN_ROWS = 32 * SCAN_TILE, 64  # of so few rows, the CPU's threads share such parts
 PAIRS = 64  # elements of each of two axes from which on pairs of them are taken by tiles
 INDEX = Node(ops.iota, (), (2**62,), dtypes.int64, (8,), "")  # of an axis, where nobody asked
@@ -95,7 +95,7 @@ class Kernel:
     few: bool = False  # few kept indices, or resident rows of several blocks: chunks are shared out
     resident: bool = False  # elements of a row need reductions over it: it is read once
     rounds: int = 8  # of a resident row: how often 128 lanes take to a chunk, a power of two
-    huge: bool = False  # of a resident row: more than 8 chunks
+    huge: bool = False  # of a resident row: more than 8 chunks; of a scan's: two tiles
     fours: bool = False  # of a resident row: a multiple of 4 elements, read by fours
     full: bool = False  # of a resident row: every thread has elements in every round
     scan: bool = False  # its reductions are scans: each element has a result
@@ -449,16 +449,16 @@ def _of_scan(kernel: Kernel, kept: Shape, n: int, by_columns: bool, cuda: bool) 
             kernel, scan=True, resident=False, huge=False, fours=False, vector=1, rounds=1,
             column=True, columns=side, long=long, few=long,
         )  # fmt: skip
-    whole = SCAN_GROUP if n <= SCAN_GROUP else SCAN_WARP if n <= SCAN_TILE else SCAN_TILE
+    whole = SCAN_GROUP if n <= SCAN_GROUP else SCAN_WARP if n <= SCAN_BLOCK else SCAN_TILE
     return replace(
         kernel,
         scan=True,
         resident=False,
-        huge=False,
+        huge=SCAN_TILE < n <= SCAN_BLOCK,
         rounds=1 if n <= SCAN_GROUP else SCAN_WARP // SCAN_GROUP,
         full=kernel.fours and n % whole == 0 and n > SHORT,
-        long=n > SCAN_TILE,
-        few=n > SCAN_TILE,
+        long=n > SCAN_BLOCK,
+        few=n > SCAN_BLOCK,
     )
 
 

@@ -16,8 +16,8 @@ from .cuda_columns import column_text
 from .cuda_map import map_text
 from .cuda_resident import resident_text
 from .cuda_rows import row_text, steps_of_several
-from .cuda_scan import scan_text, slots
-from .cuda_scan_columns import COUNTERS
+from .cuda_scan import scan_text
+from .cuda_scan_text import COUNTERS, slot_words, slots
 from .cuda_text import CHUNK, MAX_PARTS, THREADS, UNROLL, WARPS, decode
 from .cuda_tile import sides, tile_text
 from .dialect import Layout, Writer
@@ -50,7 +50,7 @@ class Grid(NamedTuple):
     threads: int
     parts: int = 1  # of each row or block of columns
     span: int = 0  # elements of a part
-    tickets: int = 0  # counters, one for each row or block of columns; of a scan, flags too
+    tickets: int = 0  # counters, one for each row or block of columns; words of a scan
 
 
 @cache
@@ -115,7 +115,8 @@ def _word_count(kernel: Kernel) -> int:
 
 def extra_words(kernel: Kernel) -> int:
     """parts, span, the counters' address, and the address of each reduction's partial results."""
-    return 3 + len(kernel.reductions) if kernel.few else 0
+    partial = 0 if kernel.scan else len(kernel.reductions)
+    return 3 + partial if kernel.few else 0
 
 
 def grid(kernel: Kernel, launch: Launch) -> Grid:
@@ -165,8 +166,8 @@ def _grid_of_scan(kernel: Kernel, launch: Launch, kept: int, n: int) -> Grid:
         rows = blocks * kernel.columns
     if kernel.long:
         tiles = _ceil(n, SCAN_TILE)
-        flags = len(kernel.reductions) * rows * slots(tiles)
-        return Grid(blocks * tiles, THREADS, tiles, slots(tiles), COUNTERS + flags)
+        words = COUNTERS + rows * slots(tiles) * sum(map(slot_words, kernel.reductions))
+        return Grid(blocks * tiles, THREADS, tiles, slots(tiles), words)
     if kernel.column:
         return Grid(blocks, THREADS)
     if kernel.rounds > 1:

@@ -14,10 +14,10 @@ template <class R, class T> XP_STEP T xp_doubled(T v, int thread) {
   return v;
 }
 
-// The prefixes of the elements of a group, or of `rounds` groups for each warp of a block, in place.
-// Gives what the tile comes to, if all of it is there. `totals` is shared memory.
+// The prefixes of the elements of a group, or of `rounds` groups for each warp of a tile, in place.
+// Gives what the tile comes to, if all of it is there. `totals` is shared memory for its groups.
 template <class R, int rounds, class T>
-XP_STEP T xp_scan_tile(T (&v)[rounds * 4], int thread, int warp, T* totals) {
+XP_STEP T xp_scan_tile(T (&v)[rounds * 4], int thread, int warp, int warps, T* totals) {
   T before[rounds];
 #pragma unroll
   for (int j = 0; j < rounds; ++j) {
@@ -30,7 +30,7 @@ XP_STEP T xp_scan_tile(T (&v)[rounds * 4], int thread, int warp, T* totals) {
   T all = before[0];
   if (rounds > 1) {
     __syncthreads();
-    const int groups = blockDim.x / 32 * rounds;
+    const int groups = warps * rounds;
     all = xp_doubled<R>(totals[thread < groups ? thread : groups - 1], thread);
   }
 #pragma unroll
@@ -79,58 +79,81 @@ XP_STEP unsigned xp_ticket(unsigned* counter) {
   return number;
 }
 
-// By one thread: others may read the value once the flag is set.
-template <class T> XP_STEP void xp_publish(T* p, unsigned* flag, T v) {
-  *p = v;
-  __threadfence();
-  *(volatile unsigned*)flag = 1;
+// A value that others wait for: each four bytes stand beside a flag, and are written with it.
+template <class T> struct xp_slot {
+  volatile unsigned long long word[(sizeof(T) + 3) / 4];
+};
+
+template <class T> XP_STEP void xp_publish(xp_slot<T>* slot, T v) {
+  xp_words4<T> w;
+  memset(&w, 0, sizeof w);
+  memcpy(&w, &v, sizeof v);
+#pragma unroll
+  for (int i = 0; i < (int)(sizeof(w) / 4); ++i)
+    slot->word[i] = 1ull << 32 | (unsigned)w.word[i];
 }
 
-// By a warp: the value of one of `count` siblings, of the last one for threads beyond.
-template <class T> XP_STEP T xp_sibling(const T* p, const unsigned* flags, int count, int thread) {
-  const int i = thread < count ? thread : count - 1;
-  while (!((volatile const unsigned*)flags)[i]) {
+template <class T> XP_STEP T xp_wait(const xp_slot<T>* slot) {
+  xp_words4<T> w;
+#pragma unroll
+  for (int i = 0; i < (int)(sizeof(w) / 4); ++i) {
+    unsigned long long found;
+    do {
+      found = slot->word[i];
+    } while (!(found >> 32));
+    w.word[i] = (int)(unsigned)found;
   }
-  __threadfence();
-  const T found = xp_fresh(p + i);
-  __syncwarp();
-  return found;
+  T v;
+  memcpy(&v, &w, sizeof v);
+  return v;
 }
 
-// By a warp: publishes what a tile of a row comes to, and finds what comes before it (for
-// the first one, nothing). The values of a row's tiles stand first, then those of the next larger units, and so on.
+// The units that hold a tile: level 0 is the tile, level 1 that of 32 tiles, and so on. The digit
+// tells which of its siblings a unit is. The slots of a row's tiles stand first, then those of the
+// next larger units, and so on.
+XP_STEP int xp_digit(long long tile, int level) { return (int)(tile >> 5 * level & 31); }
+
+// By a warp: publishes what a tile comes to, and each larger unit that it ends.
 template <class R, class T>
-XP_STEP T xp_carry(
-    T total, T* p, unsigned* flags, long long tile, long long tiles, int thread) {
-  long long start = 0, count = tiles, i = tile;
-  if (thread == 0 && tile + 1 < tiles) xp_publish(p + tile, flags + tile, total);
-  for (T own = total; tile + 1 < tiles && (i & 31) == 31;) {
-    const long long first = start + i - 31;
-    const T other = xp_sibling(p + first, flags + first, 31, thread);
-    own = xp_shuffle(xp_doubled<R>(thread == 31 ? own : other, thread), 31);
-    start += count;
+XP_STEP void xp_publish_all(T own, xp_slot<T>* slots, long long tile, long long tiles, int thread) {
+  if (tile + 1 == tiles) return;
+  if (thread == 0) xp_publish(slots + tile, own);
+  for (long long i = tile, count = tiles; (i & 31) == 31;) {
+    T other = own;
+    if (thread < 31) other = xp_wait(slots + i - 31 + thread);
+    __syncwarp();
+    own = xp_shuffle(xp_doubled<R>(other, thread), 31);
+    slots += count;
     count = (count + 31) / 32;
     i /= 32;
-    if (thread == 0) xp_publish(p + start + i, flags + start + i, own);
+    if (thread == 0) xp_publish(slots + i, own);
   }
-  int level = 0;
-  for (i = tile; i >= 32; i /= 32) ++level;
+}
+
+// By a warp: what the siblings before a unit come to, which has some.
+template <class R, class T>
+XP_STEP T xp_earlier(xp_slot<T>* slots, long long tile, long long tiles, int level, int thread) {
+  for (int l = 0; l < level; ++l) {
+    slots += tiles;
+    tiles = (tiles + 31) / 32;
+    tile /= 32;
+  }
+  const int digit = (int)(tile & 31);
+  const T other = xp_wait(slots + tile - digit + (thread < digit ? thread : digit - 1));
+  __syncwarp();
+  return xp_shuffle(xp_doubled<R>(other, thread), digit - 1);
+}
+
+enum { XP_LEVELS = 7 };  // of units whose siblings are looked up
+
+// What comes before a tile that is not the first; `earlier` gives it for a level.
+template <class R, class T, class Earlier> XP_STEP T xp_carry(long long tile, Earlier earlier) {
+  T carry;
   bool has = false;
-  T carry = total;
-  for (; level >= 0; --level) {
-    start = 0;
-    count = tiles;
-    i = tile;
-    for (int l = 0; l < level; ++l) {
-      start += count;
-      count = (count + 31) / 32;
-      i /= 32;
-    }
-    const int digit = (int)(i & 31);
-    if (!digit) continue;
-    const long long first = start + i - digit;
-    const T other = xp_sibling(p + first, flags + first, digit, thread);
-    const T found = xp_shuffle(xp_doubled<R>(other, thread), digit - 1);
+#pragma unroll 1
+  for (int level = XP_LEVELS - 1; level >= 0; --level) {
+    if (!xp_digit(tile, level)) continue;
+    const T found = earlier(level);
     carry = has ? R::step(carry, found) : found;
     has = true;
   }
@@ -147,5 +170,6 @@ XP_STEP void xp_clear(unsigned* counters, long long count, int thread) {
   }
   if (!xp_shuffle(last, 0)) return;
   __threadfence();
-  for (long long i = thread; i < count; i += 32) counters[i] = 0;
+  unsigned long long* const words = (unsigned long long*)counters;
+  for (long long i = thread; i < count; i += 32) words[i] = 0;
 }

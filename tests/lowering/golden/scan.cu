@@ -52,7 +52,7 @@ kernel(const __grid_constant__ xp_words words) {
       a5[j * 4 + c] = v4;
     }
   }
-  xp_scan_tile<R0, 4>(a5, thread, warp, shared0.v());
+  xp_scan_tile<R0, 4>(a5, thread, warp, blockDim.x / 32, shared0.v());
   #pragma unroll
   for (int j = 0; j < 4; ++j) {
     const int e = j * 128 + thread * 4;

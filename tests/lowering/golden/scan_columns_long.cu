@@ -22,7 +22,6 @@ kernel(const __grid_constant__ xp_words words) {
   const int parts = (int)w[12];
   const idx span = (idx)w[13];
   unsigned* const tickets = (unsigned*)w[14];
-  float* const partial0 = (float*)w[15];
   const idx n = n1;
   const int thread = threadIdx.x & 31, warp = threadIdx.x >> 5;
   const int c = threadIdx.x % 16;
@@ -65,9 +64,9 @@ kernel(const __grid_constant__ xp_words words) {
   }
   #pragma unroll
   for (int s = 0; s < 2; ++s) {
-    const long long row = (long long)block * 16 + warp + 8 * s;
-    carry0[s] = xp_carry<R0>(groups0[s].prefix, partial0 + row * span,
-        tickets + 2 + ((long long)rows * 0 + row) * span, tile, parts, thread);
+    xp_slot<float>* const slots0 = (xp_slot<float>*)(tickets + 2 + (long long)rows * span * 0) + (long long)((long long)block * 16 + warp + 8 * s) * span;
+    xp_publish_all<R0>(groups0[s].prefix, slots0, tile, parts, thread);
+    if (tile) carry0[s] = xp_carry<R0, float>(tile, [&](int l) { return xp_earlier<R0>(slots0, tile, parts, l, thread); });
   }
   for (idx at = begin; at < end; at += 128) {
     const int group = (int)((at - begin) / 128);
@@ -102,5 +101,5 @@ kernel(const __grid_constant__ xp_words words) {
       if (column < n0 && at + e < n) y0[i1 * b0_1] = v5;
     }
   }
-  if (warp == 0) xp_clear(tickets, 2 + (long long)rows * span * 1, thread);
+  if (warp == 0) xp_clear(tickets, 1 + (long long)rows * span * 1, thread);
 }

@@ -7,7 +7,7 @@ struct R0 {
   XP_STEP float step(float a, float b) { return xp_add(a, b); }
 };
 
-extern "C" __global__ void __launch_bounds__(256, 4)
+extern "C" __global__ void __launch_bounds__(512, 2)
 kernel(const __grid_constant__ xp_words words) {
   const long long* const w = words.w;
   typedef int idx;
@@ -21,17 +21,10 @@ kernel(const __grid_constant__ xp_words words) {
   const float s0 = __int_as_float(__float_as_int(xp_scalar<float>(w + 8)) ^ (threadIdx.x >> 10));
   const float s1 = __int_as_float(__float_as_int(xp_scalar<float>(w + 9)) ^ (threadIdx.x >> 10));
   const float s2 = __int_as_float(__float_as_int(xp_scalar<float>(w + 10)) ^ (threadIdx.x >> 10));
-  const int parts = (int)w[11];
-  const idx span = (idx)w[12];
-  unsigned* const tickets = (unsigned*)w[13];
-  float* const partial0 = (float*)w[14];
   const idx n = n1;
   const int thread = threadIdx.x & 31, warp = threadIdx.x >> 5;
-  __shared__ xp_storage<float, 32> shared0;
-  __shared__ xp_storage<float, 1> before0;
-  const idx rows = n0, ticket = (idx)xp_ticket(tickets);
-  const idx unit = ticket / parts, tile = ticket % parts;
-  const idx at = tile * 4096 + warp * 512;
+  __shared__ xp_storage<float, 64> shared0;
+  const idx unit = blockIdx.x, at = warp * 512;
   const int m = (int)(n - at < 512 ? n - at : 512);  // below 0 beyond the end
   uidx rest0_1 = (uidx)(unit);
   const idx i0 = (idx)rest0_1;
@@ -58,15 +51,10 @@ kernel(const __grid_constant__ xp_words words) {
       a5[j * 4 + c] = v4;
     }
   }
-  const float total0 = xp_scan_tile<R0, 4>(a5, thread, warp, shared0.v());
-  if (warp == 0) {
-    const float carry = xp_carry<R0>(total0, partial0 + (long long)unit * span,
-        tickets + 2 + ((long long)rows * 0 + unit) * span, tile, parts, thread);
-    if (thread == 0) before0.v()[0] = carry;
-  }
-  __syncthreads();
-  if (tile) {
-    const float carry = before0.v()[0];
+  const int second = warp / 8, warps = second ? blockDim.x / 32 - 8 : 8;
+  xp_scan_tile<R0, 4>(a5, thread, warp % 8, warps, shared0.v() + second * 32);
+  if (second) {
+    const float carry = xp_shuffle(xp_doubled<R0>(shared0.v()[thread], thread), 31);
     #pragma unroll
     for (int e = 0; e < 16; ++e) a5[e] = R0::step(carry, a5[e]);
   }
@@ -85,5 +73,4 @@ kernel(const __grid_constant__ xp_words words) {
     }
     *(xp_vector<float, 4>*)(y0 + at + e) = h0;
   }
-  if (warp == 0) xp_clear(tickets, 2 + (long long)rows * span * 1, thread);
 }

@@ -19,13 +19,13 @@ kernel(const __grid_constant__ xp_words words) {
   const int parts = (int)w[8];
   const idx span = (idx)w[9];
   unsigned* const tickets = (unsigned*)w[10];
-  float* const partial0 = (float*)w[11];
   const idx n = n0;
   const int thread = threadIdx.x & 31, warp = threadIdx.x >> 5;
   __shared__ xp_storage<float, 32> shared0;
-  __shared__ xp_storage<float, 1> before0;
+  __shared__ xp_storage<float, XP_LEVELS> before0;
   const idx rows = 1, ticket = (idx)xp_ticket(tickets);
   const idx unit = ticket / parts, tile = ticket % parts;
+  xp_slot<float>* const slots0 = (xp_slot<float>*)(tickets + 2 + (long long)rows * span * 0) + (long long)(unit) * span;
   const idx at = tile * 4096 + warp * 512;
   const int m = (int)(n - at < 512 ? n - at : 512);  // below 0 beyond the end
   const auto k0 = p0 + (0);
@@ -54,15 +54,17 @@ kernel(const __grid_constant__ xp_words words) {
       a3[j * 4 + c] = v2;
     }
   }
-  const float total0 = xp_scan_tile<R0, 4>(a3, thread, warp, shared0.v());
-  if (warp == 0) {
-    const float carry = xp_carry<R0>(total0, partial0 + (long long)unit * span,
-        tickets + 2 + ((long long)rows * 0 + unit) * span, tile, parts, thread);
-    if (thread == 0) before0.v()[0] = carry;
+  const float total0 = xp_scan_tile<R0, 4>(a3, thread, warp, blockDim.x / 32, shared0.v());
+  if (warp == 7) {
+    xp_publish_all<R0>(total0, slots0, tile, parts, thread);
+  }
+  else if (xp_digit(tile, warp)) {
+    const float found = xp_earlier<R0>(slots0, tile, parts, warp, thread);
+    if (thread == 0) before0.v()[warp] = found;
   }
   __syncthreads();
   if (tile) {
-    const float carry = before0.v()[0];
+    const float carry = xp_carry<R0, float>(tile, [&](int l) { return before0.v()[l]; });
     #pragma unroll
     for (int e = 0; e < 16; ++e) a3[e] = R0::step(carry, a3[e]);
   }
@@ -83,5 +85,5 @@ kernel(const __grid_constant__ xp_words words) {
     }
     if (e < m) *(xp_vector<float, 4>*)(y0 + at + e) = h0;
   }
-  if (warp == 0) xp_clear(tickets, 2 + (long long)rows * span * 1, thread);
+  if (warp == 0) xp_clear(tickets, 1 + (long long)rows * span * 1, thread);
 }

@@ -47,8 +47,8 @@ kernel(const __grid_constant__ xp_words words) {
       a2[j * 4 + c] = x0;
     }
   }
-  xp_scan_tile<R0, 4>(a1, thread, warp, shared0.v());
-  xp_scan_tile<R1, 4>(a2, thread, warp, shared1.v());
+  xp_scan_tile<R0, 4>(a1, thread, warp, blockDim.x / 32, shared0.v());
+  xp_scan_tile<R1, 4>(a2, thread, warp, blockDim.x / 32, shared1.v());
   #pragma unroll
   for (int j = 0; j < 4; ++j) {
     const int e = j * 128 + thread * 4;

@@ -44,7 +44,7 @@ kernel(const __grid_constant__ xp_words words) {
       a4[j * 4 + c] = v3;
     }
   }
-  xp_scan_tile<R0, 1>(a4, thread, warp, (float*)0);
+  xp_scan_tile<R0, 1>(a4, thread, 0, 1, (float*)0);
   #pragma unroll
   for (int j = 0; j < 1; ++j) {
     const int e = j * 128 + thread * 4;
