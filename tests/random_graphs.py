@@ -192,7 +192,6 @@ def _check_limits(group: Group) -> None:
         for child in operands(node):
             assert child in here or child.op is ops.scalar, f"{node} lacks {child}"
         if node.op.kind is Kind.SCAN:
-            assert group.written is None
             assert places[0].offset == 0
             assert shapes.size(group.space) == node.size
             assert shapes.size(group.reduced) == node.shape[node.attrs[1]]

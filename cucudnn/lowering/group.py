@@ -107,6 +107,7 @@ class Group:
             for node, places in table.items():
                 table[node] = [moved(p) for p in places]
         self.outputs = {k: moved(p) for k, p in self.outputs.items()}
+        self.written = self.written and moved(self.written)
         extents = tuple(self.space[a] for a in axes)
         self.kept, self.reduced = extents[:kept], extents[kept:]
 

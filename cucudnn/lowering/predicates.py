@@ -156,12 +156,12 @@ def row_differs(walk: Walk, group: Group, node: Node) -> bool:
 
 def scan_differs(walk: Walk, group: Group, node: Node) -> bool:
     """A scan joins a map that needs each of its elements once, or scans along the same axes that
-    do not need it; no reduction is computed beside it, and no write."""
+    do not need it; no reduction is computed beside it."""
     if node.op.kind is Kind.REDUCTION:
         return group.scans > 0
     if node.op.kind is not Kind.SCAN:
         return False
-    if group.written is not None or (group.reduced and not 0 < group.scans < MAX_SCANS):
+    if group.reduced and not 0 < group.scans < MAX_SCANS:
         return True
     along = scanned_axes(group, node)
     if along is None or not group.reduced:

@@ -327,13 +327,27 @@ def test_two_results_and_the_operand(device):
         same_bits(a, b)
 
 
-def test_writes(device):
-    x = data((4, 700))
+def test_an_initial_element_is_written_beside(device):
+    x = xp.asarray(data((4, 700)))
+    for axis in (0, 1):
+        result = xp.cumulative_sum(x * 2, axis=axis, include_initial=True)
+        assert [k.template for k in xp.explain(result).kernels] == ["write", "write"]
+        got = xp.asnumpy(result)
+        got = got[1:] if axis == 0 else got[:, 1:].copy()
+        same_bits(got, xp.asnumpy(xp.cumulative_sum(x * 2, axis=axis)))
+
+
+@pytest.mark.parametrize("n", [20, 700, 20_000])
+def test_writes(device, way, n):
+    x = data((4, n))
     ours = xp.asarray(x)
     ours[1:3] = xp.cumulative_sum(ours[1:3] * 2, axis=1)
     ours[0] += xp.cumulative_sum(ours[1])
     x[1:3] = xp.asnumpy(xp.cumulative_sum(xp.asarray(x[1:3] * 2), axis=1))
     x[0] += xp.asnumpy(xp.cumulative_sum(xp.asarray(x[1])))
+    same_bits(xp.asnumpy(ours), x)
+    ours[:, 1:3] = xp.cumulative_sum(ours[:, 1:3], axis=0)
+    x[:, 1:3] = np.cumsum(x[:, 1:3], axis=0)
     same_bits(xp.asnumpy(ours), x)
 
 
