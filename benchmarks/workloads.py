@@ -78,6 +78,10 @@ def sum_axis1(xp: Any, x: Any) -> Any:
     return xp.sum(x, axis=1)
 
 
+def cumsum(xp: Any, x: Any) -> Any:
+    return xp.cumsum(x * 2.0 + 1.0, axis=-1)
+
+
 def softmax(xp: Any, x: Any) -> Any:
     e = xp.exp(x - xp.max(x, axis=-1, keepdims=True))
     return e / xp.sum(e, axis=-1, keepdims=True)
@@ -193,6 +197,12 @@ def _table(
         Workload(f"sum_axis1_{square}", sum_axis1, normal(side), _size(side)),
         Workload(
             f"sum_axis0_{_label(thin[0])}x{thin[1]}", sum_axis0, normal(thin), _size(thin)
+        ),
+        Workload(
+            f"cumsum_{_label(n)}", cumsum, normal((n,)), 8 * n, **_first(MILLION)
+        ),
+        Workload(
+            f"cumsum_rows_{square}", cumsum, normal(side), 2 * _size(side), **_first(64)
         ),
         Workload(f"softmax_{square}", softmax, normal(side), 2 * _size(side), **_first(64)),
         Workload(

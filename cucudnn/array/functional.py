@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from ..graph import dtypes, ops, shapes
+from ..graph import dtypes, shapes
 from ..graph.dtypes import DType
 from ..graph.node import Node
 from ..graph.ops import Op
@@ -183,11 +183,12 @@ def scan(f: Callable[[Any, Any], Any], x: Any, /, axis: int = -1, initial: Any =
     Parameters
     ----------
     f : callable
-        An associative function of two scalars, as for `reduce`.
+        An associative function of two scalars, as for `reduce`. Elements are combined in the one
+        order of scans, that of `cumulative_sum`.
     x : array_like
     axis : int, default -1
     initial : scalar, optional
-        Combined first.
+        Combined with each result from the left.
 
     Returns
     -------
@@ -200,8 +201,8 @@ def scan(f: Callable[[Any, Any], Any], x: Any, /, axis: int = -1, initial: Any =
 
     def make(node: Node, *initial: Node) -> Node:
         strides = shapes.c_strides(node.shape, node.dtype.itemsize)
-        attrs = (function.op, axis)
-        return Node(ops.scan, (node, *initial), node.shape, node.dtype, strides, node.device, attrs)
+        result = apply.prefixes(function.op, node, axis, strides)
+        return apply.elementwise(function.op, *initial, result) if initial else result
 
     return record(make, x, *([] if first is None else [first]), scalar=False)
 

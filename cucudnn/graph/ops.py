@@ -487,8 +487,8 @@ det = _add(Op("det", 1, Kind.LIBRARY, "floating-point", summary="Determinant."))
 # attrs: (function, extents, axes, norm): "fftn", "ifftn", "rfftn" or "irfftn", and for each of the
 # axes how many points are transformed: of the output for "irfftn", else of the input.
 fft = _add(Op("fft", 1, Kind.LIBRARY, "floating-point", summary="Discrete Fourier transform."))
-# attrs: (the user's op of two operands, axis). inputs: (x,) or (x, first), of which first is 0-d
-scan = _add(Op("scan", 1, Kind.LIBRARY, summary="Prefixes combined by a function."))
+# attrs: (the op of two operands that combines, axis), of which the axis has two elements or more
+scan = _add(Op("scan", 1, Kind.SCAN, work=8, summary="Prefixes combined by a function."))
 # attrs: (axis, whether descending, whether equals keep their order)
 sort = _add(Op("sort", 1, Kind.LIBRARY, reference=np.sort, summary="Elements in order."))
 argsort = _add(

@@ -157,7 +157,7 @@ class CudaCall(Call):
         if program.kernel.few:
             device = program.device
             extra = [grid.parts, grid.span, device.tickets(grid.tickets)]
-            for _ in program.kernel.reductions:
+            for _ in () if program.kernel.scan else program.kernel.reductions:
                 scratch = device.allocate(16 * blocks * program.kernel.columns)
                 keep.append(scratch)
                 extra.append(scratch.address)

@@ -32,7 +32,7 @@ def decode(w: Writer, kernel: Kernel) -> None:
         at = Layout.of(kernel).extra
         w(f"const int parts = (int)w[{at}];", f"const idx span = (idx)w[{at + 1}];")
         w(f"unsigned* const tickets = (unsigned*)w[{at + 2}];")
-        for k, r in enumerate(kernel.reductions):
+        for k, r in enumerate(() if kernel.scan else kernel.reductions):
             c_type = combined_type(kernel, r)
             w(f"{c_type}* const partial{k} = ({c_type}*)w[{at + 3 + k}];")
     if kernel.reductions:

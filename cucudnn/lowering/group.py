@@ -70,6 +70,11 @@ class Group:
         return self.leader.op.kind is not Kind.LIBRARY and self.leader.op is not ops.empty
 
     @property
+    def scans(self) -> int:
+        """How many scans are computed here; their axes are the REDUCED ones."""
+        return sum(n.op.kind is Kind.SCAN for n in self.members)
+
+    @property
     def first(self) -> int:
         return min(n.seq for n in self.outputs)
 
@@ -91,6 +96,20 @@ class Group:
             self.kept = changed
         else:
             self.reduced = changed
+
+    def permute(self, axes: Sequence[int], kept: int) -> None:
+        """Take the axes of the space in another order, of which the first ones are KEPT."""
+
+        def moved(p: Place) -> Place:
+            return Place(p.offset, tuple(p.strides[a] for a in axes))
+
+        for table in (self.members, self.loads):
+            for node, places in table.items():
+                table[node] = [moved(p) for p in places]
+        self.outputs = {k: moved(p) for k, p in self.outputs.items()}
+        self.written = self.written and moved(self.written)
+        extents = tuple(self.space[a] for a in axes)
+        self.kept, self.reduced = extents[:kept], extents[kept:]
 
 
 def live(group: Group) -> Group:
@@ -263,6 +282,23 @@ def spans_all(group: Group, node: Node, place: Place) -> bool:
     if place.offset or shapes.size(group.space) != node.size:
         return False
     return shapes.is_dense(group.space, place.strides, node.dtype.itemsize)
+
+
+def scanned_axes(group: Group, node: Node) -> tuple[int, ...] | None:
+    """The axes of the space that a scan goes along, the outermost first; None if it is not needed
+    at each element once, or if no map tells. May split axes of the space."""
+    if len(group.loads[node]) != 1 or not spans_all(group, node, group.loads[node][0]):
+        return None
+    maps = coordinates(group, node, group.loads[node][0])
+    if maps is None:
+        return None
+    steps = maps[node.attrs[1]].strides
+    along = sorted((a for a, s in enumerate(steps) if s), key=lambda a: -steps[a])
+    extents = tuple(group.space[a] for a in along)
+    if tuple(steps[a] for a in along) != shapes.c_strides(extents):
+        return None
+    others = (m.strides for a, m in enumerate(maps) if a != node.attrs[1])
+    return None if any(s[a] for s in others for a in along) else tuple(along)
 
 
 def operands(node: Node) -> list[Node]:

@@ -14,6 +14,7 @@ from . import dialect, scalar
 from .dialect import Writer, name
 from .host_columns import column_text
 from .host_rows import resident_text, row_text, tail_text
+from .host_scan import scan_text
 from .host_text import (
     advance,
     coordinates,
@@ -58,9 +59,10 @@ def render(kernel: Kernel) -> str:
     for k, reduction in enumerate(kernel.reductions):
         w(*dialect.step_text(k, reduction), "")
     _TEMPLATES[kernel.template](w, kernel)
-    if kernel.few:
+    if kernel.few and not kernel.scan:
         _finish(w, kernel)
     reductions = _header("reduce.h") + _header("reduce_host.h") if kernel.reductions else ""
+    reductions = _header("scan_host.h") if kernel.scan else reductions
     text = str(w)
     users = "\n".join(dialect.user_preludes(kernel))
     prelude = scalar.prelude(dialect.sections(text + users), "host")
@@ -122,4 +124,5 @@ _TEMPLATES = {
     "column": column_text,
     "resident": resident_text,
     "tile": tile_text,
+    "scan": scan_text,
 }

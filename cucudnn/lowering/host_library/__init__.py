@@ -4,7 +4,6 @@ A call of the library table takes the node, the array that it writes, and the op
 return arrays.
 """
 
-from .accumulation import accumulate
 from .convolution import convolution, convolution_input, convolution_weight
 from .fourier import fft
 from .indexing import gather, nonzero, pad, repeat, scatter, take
@@ -24,14 +23,12 @@ from .linear_algebra import (
 )
 from .matmul import matmul, matmul_half, matmul_integer
 from .random import sample
-from .scan import scan
 from .sets import bincount, unique
 from .sorting import argsort, searchsorted, sort
 from .ufuncs import fold_at, reduceat
 from .user_kernels import elementwise_kernel, reduction_kernel
 
 __all__ = [
-    "accumulate",
     "argsort",
     "bincount",
     "cholesky",
@@ -58,7 +55,6 @@ __all__ = [
     "reduction_kernel",
     "repeat",
     "sample",
-    "scan",
     "scatter",
     "searchsorted",
     "slogdet",
