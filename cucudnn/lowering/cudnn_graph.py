@@ -6,6 +6,7 @@ Nothing here needs a GPU: with the description of one in place of a handle, cuDN
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -65,6 +66,10 @@ class Problem:
     def operands(self) -> tuple[int, ...]:
         """The operands of the plan, in its order."""
         return (X, WEIGHT, Y, BIAS) if "bias" in self.steps else (X, WEIGHT, Y)
+
+    def planned(self, which: int | None = None, /, **where: Any) -> Any:
+        """cuDNN's graph with a plan."""
+        return planned(self, which, **where)
 
 
 def planar(problem: Problem) -> Problem:
@@ -188,18 +193,28 @@ def planned(problem: Problem, which: int | None = None, /, **where: Any) -> Any:
     """
     import cudnn
 
-    graph = graph_of(problem, **where)
+    strict = problem.dtype == "float32" and not problem.tf32
+    distrusted = DISTRUSTED.get((problem.op, problem.dtype), [])
+    unwanted = [cudnn.numerical_note.TENSOR_CORE] if strict else []
+    return with_plan(graph_of(problem, **where), which, unwanted, distrusted)
+
+
+def with_plan(
+    graph: Any, which: int | None = None, notes: Sequence[Any] = (), engines: Sequence[str] = ()
+) -> Any:
+    """A graph with the plan that cuDNN's heuristics put first, or with that of a number; without
+    plans of such notes and engines, and without those that compute in halves."""
+    import cudnn
+
     graph.validate()
     graph.build_operation_graph()
     graph.create_execution_plans([cudnn.heur_mode.A, cudnn.heur_mode.FALLBACK])
-    notes = cudnn.numerical_note
-    unwanted = [notes.REDUCED_PRECISION_REDUCTION, notes.DOWN_CONVERT_INPUTS]
-    if problem.dtype == "float32" and not problem.tf32:
-        unwanted.append(notes.TENSOR_CORE)
-    graph.deselect_numeric_notes(unwanted)
-    distrusted = DISTRUSTED.get((problem.op, problem.dtype))
-    if distrusted:
-        graph.deselect_engines(distrusted)
+    note = cudnn.numerical_note
+    graph.deselect_numeric_notes(
+        [note.REDUCED_PRECISION_REDUCTION, note.DOWN_CONVERT_INPUTS, *notes]
+    )
+    if engines:
+        graph.deselect_engines(list(engines))
     if which is not None:
         graph.select_plan(which)
     graph.check_support()

@@ -5,6 +5,7 @@ return arrays.
 """
 
 from .accumulation import accumulate
+from .attention import attention
 from .convolution import (
     convolution,
     convolution_input,
@@ -47,6 +48,7 @@ from .user_kernels import (
 __all__ = [
     "accumulate",
     "argsort",
+    "attention",
     "bincount",
     "cholesky",
     "convolution",
