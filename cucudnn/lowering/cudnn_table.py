@@ -17,6 +17,9 @@ from .cudnn_graph import ACTIVATIONS, COMPUTES, DTYPES, LARGEST, Problem
 Kind = tuple[str, str, int, str, str]  # op, precision, axes, groups, where channels are
 
 FILE = Path(__file__).with_suffix(".json")
+FURTHER = (  # what may be done to a convolution beside a bias, with the commonest activations
+    ("scale", "bias"), ("residual",), ("bias", "residual"), ("scale", "bias", "residual"),
+)  # fmt: skip
 EXTENTS = (64, 128, 256)  # of heads in attention: up to these
 
 
@@ -34,7 +37,8 @@ def steps_of(kind: Kind) -> list[tuple[str, ...]]:
     """What may follow the convolution of a kind."""
     if kind[0] != "convolution":
         return [()]
-    return [(), ("bias",), *(("bias", name) for name in ACTIVATIONS)]
+    plain = [(), ("bias",), *(("bias", name) for name in ACTIVATIONS)]
+    return plain + [(*more, *name) for more in FURTHER for name in ((), ("relu",), ("silu",))]
 
 
 def attention_kinds() -> Iterator[tuple[str, str]]:

@@ -1,0 +1,386 @@
+"""Time what libraries compute on a GPU, in cucudnn and in others, in one process.
+
+  python benchmarks/libraries.py [--only WORD ...] [--peers NAME ...] [--limit S] [--json PATH]
+
+A figure is the median of repeats; a repeat is K calls and one synchronisation, on the wall clock.
+Every library gets the same numbers, made by torch, in its own memory. `--json` adds to the results
+that the file has, so that a long table can be measured in parts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import math
+import os
+import statistics
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import cupy
+import machine
+import numpy as np
+import torch
+
+import cucudnn as xp
+from cucudnn.lowering.cuda_library import cudnn
+
+F = torch.nn.functional
+REPEATS, REPEAT_SECONDS = 5, 0.03
+SETTLE = 4.0  # seconds that plans which are made beside what runs may take
+PRECISIONS = ("float32", "tf32", "float16", "bfloat16")
+SLOPE, CUBE = math.sqrt(2 / math.pi), 0.044715
+
+
+class Task(NamedTuple):
+    """What is computed. Functions take the operands as arrays of their library."""
+
+    name: str
+    modes: tuple[str, ...]
+    shapes: tuple[tuple[int, ...], ...]
+    ours: Callable[..., Any]
+    torch: Callable[..., Any]
+    cupy: Callable[..., Any] | None = None
+    jax: Callable[..., Any] | None = None  # of (jax.numpy, *operands)
+    prepare: Callable[..., Any] = list  # the operands, made of normal numbers
+    last: bool = False  # channels innermost, where tensor cores compute
+
+
+def positive(tensors: list[Any]) -> list[Any]:
+    """A symmetric, positive definite matrix in place of the first."""
+    x = tensors[0]
+    n = x.shape[-1]
+    return [x @ x.mT / n + torch.eye(n, device=x.device, dtype=x.dtype), *tensors[1:]]
+
+
+def divided(tensors: list[Any]) -> list[Any]:
+    """Filters, or factors, for which results have the extent of their operands."""
+    scale = math.prod(tensors[1].shape[1:]) ** -0.5
+    return [tensors[0], tensors[1] * scale, *tensors[2:]]
+
+
+def jax_convolution(jnp: Any, x: Any, w: Any, b: Any) -> Any:
+    """silu(conv2d(x, w, b)), padding 1."""
+    import jax
+
+    y = jax.lax.conv_general_dilated(x, w, (1, 1), ((1, 1), (1, 1)))
+    return jax.nn.silu(y + b[:, None, None])
+
+
+def cupy_gelu(x: Any, w: Any, b: Any) -> Any:
+    """gelu(x @ w + b), the form with the hyperbolic tangent."""
+    y = x @ w + b
+    return 0.5 * y * (1 + cupy.tanh(SLOPE * (y + CUBE * y * y * y)))
+
+
+def jax_gelu(jnp: Any, x: Any, w: Any, b: Any) -> Any:
+    """The same."""
+    import jax
+
+    return jax.nn.gelu(x @ w + b, approximate=True)
+
+
+def jax_attention(causal: bool) -> Callable[..., Any]:
+    """Attention of operands (batch, heads, places, extent), which JAX wants otherwise."""
+
+    def call(jnp: Any, q: Any, k: Any, v: Any) -> Any:
+        import jax
+
+        q, k, v = (jnp.swapaxes(x, 1, 2) for x in (q, k, v))
+        result = jax.nn.dot_product_attention(
+            q, k, v, is_causal=causal, implementation="cudnn"
+        )  # fmt: skip
+        return jnp.swapaxes(result, 1, 2)
+
+    return call
+
+
+def layer_norm(mean: Any, sqrt: Any, x: Any, w: Any, b: Any) -> Any:
+    """Rows with mean 0 and variance 1, times w, plus b."""
+    centred = x - mean(x, -1, keepdims=True)
+    return centred / sqrt(mean(centred * centred, -1, keepdims=True) + 1e-5) * w + b
+
+
+def cupy_softmax(x: Any) -> Any:
+    """Softmax of rows."""
+    y = cupy.exp(x - x.max(-1, keepdims=True))
+    return y / y.sum(-1, keepdims=True)
+
+
+N, ROWS = 4096, (8192, 4096)
+HEADS = (4, 16, 2048, 128)
+MATRIX = (2048, 2048)
+SDPA = xp.nn.scaled_dot_product_attention
+
+TASKS = [
+    Task(
+        "silu(conv2d(x, w, b)), 64×128×28²", PRECISIONS,
+        ((64, 128, 28, 28), (128, 128, 3, 3), (128,)),
+        lambda x, w, b: xp.nn.silu(xp.nn.conv2d(x, w, b, padding=1)),
+        lambda x, w, b: F.silu(F.conv2d(x, w, b, padding=1)),
+        jax=jax_convolution, prepare=divided, last=True,
+    ),
+    Task(
+        "relu(conv2d(x, w) s + b + x), 64×128×28²", ("float16", "tf32"),
+        ((64, 128, 28, 28), (128, 128, 3, 3), (128, 1, 1), (128, 1, 1)),
+        lambda x, w, s, b: xp.nn.relu(xp.nn.conv2d(x, w, padding=1) * s + b + x),
+        lambda x, w, s, b: F.relu(F.conv2d(x, w, padding=1) * s + b + x),
+        prepare=divided, last=True,
+    ),
+    Task(
+        "gelu(x @ w + b), 4096", PRECISIONS, ((N, N), (N, N), (N,)),
+        lambda x, w, b: xp.nn.gelu(x @ w + b, approximate="tanh"),
+        lambda x, w, b: F.gelu(torch.addmm(b, x, w), approximate="tanh"),
+        cupy_gelu, jax_gelu, divided,
+    ),
+    Task(
+        "x.mT @ y, 64 of 1024", PRECISIONS, ((64, 1024, 1024), (64, 1024, 1024)),
+        lambda x, y: x.mT @ y, lambda x, y: x.mT @ y,
+        lambda x, y: cupy.matmul(x.swapaxes(1, 2), y),
+        lambda jnp, x, y: jnp.swapaxes(x, 1, 2) @ y,
+    ),
+    Task(
+        "attention, 4×16×2048×128", ("bfloat16", "float16"), (HEADS,) * 3,
+        SDPA, F.scaled_dot_product_attention, jax=jax_attention(False),
+    ),
+    Task(
+        "causal attention, 4×16×2048×128", ("bfloat16",), (HEADS,) * 3,
+        lambda q, k, v: SDPA(q, k, v, is_causal=True),
+        lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True),
+        jax=jax_attention(True),
+    ),
+    Task(
+        "layer_norm, 8192×4096", ("float32", "bfloat16"), (ROWS, (N,), (N,)),
+        lambda x, w, b: xp.nn.layer_norm(x, N, w, b),
+        lambda x, w, b: F.layer_norm(x, (N,), w, b),
+        lambda x, w, b: layer_norm(cupy.mean, cupy.sqrt, x, w, b),
+        lambda jnp, x, w, b: layer_norm(jnp.mean, jnp.sqrt, x, w, b),
+    ),
+    Task(
+        "softmax, 8192×4096", ("float32", "bfloat16"), (ROWS,),
+        lambda x: xp.nn.softmax(x, -1), lambda x: F.softmax(x, -1), cupy_softmax,
+        lambda jnp, x: importlib.import_module("jax").nn.softmax(x, -1),
+    ),
+    Task(
+        "fft, 2^24", ("complex64",), ((1 << 24,),), xp.fft.fft, torch.fft.fft,
+        lambda x: cupy.fft.fft(x), lambda jnp, x: jnp.fft.fft(x),
+    ),
+    Task(
+        "fft2, 4096²", ("complex64",), ((N, N),), lambda x: xp.fft.fftn(x),
+        lambda x: torch.fft.fftn(x), lambda x: cupy.fft.fftn(x), lambda jnp, x: jnp.fft.fftn(x),
+    ),
+    Task(
+        "cholesky, 2048", ("float32",), (MATRIX,), xp.linalg.cholesky, torch.linalg.cholesky,
+        lambda x: cupy.linalg.cholesky(x), lambda jnp, x: jnp.linalg.cholesky(x), positive,
+    ),
+    Task(
+        "solve, 2048", ("float32",), (MATRIX, MATRIX), xp.linalg.solve, torch.linalg.solve,
+        lambda x, y: cupy.linalg.solve(x, y), lambda jnp, x, y: jnp.linalg.solve(x, y), positive,
+    ),
+    Task(
+        "eigh, 2048", ("float32",), (MATRIX,), lambda x: xp.linalg.eigh(x)[0],
+        lambda x: torch.linalg.eigh(x)[0], lambda x: cupy.linalg.eigh(x)[0],
+        lambda jnp, x: jnp.linalg.eigh(x)[0], positive,
+    ),
+    Task(
+        "svd, 2048", ("float32",), (MATRIX,),
+        lambda x: xp.linalg.svd(x, full_matrices=False)[1],
+        lambda x: torch.linalg.svd(x, full_matrices=False)[1],
+        lambda x: cupy.linalg.svd(x, full_matrices=False)[1],
+        lambda jnp, x: jnp.linalg.svd(x, full_matrices=False)[1],
+    ),
+    Task(
+        "sort, 2^26", ("float32",), ((1 << 26,),), xp.sort, lambda x: torch.sort(x)[0],
+        lambda x: cupy.sort(x), lambda jnp, x: jnp.sort(x),
+    ),
+]  # fmt: skip
+
+
+# --- libraries ------------------------------------------------------------------------------------
+
+Call = Callable[[], Any]
+
+
+def ours(task: Task, tensors: list[Any]) -> Call:
+    """A call of cucudnn."""
+    arrays = [xp.asarray(t, copy=True) for t in tensors]
+    if task.last:
+        arrays = [xp.from_dlpack(t) * 1 for t in tensors]  # with their strides
+    xp.flush(*arrays)
+
+    def call() -> Any:
+        result = task.ours(*arrays)
+        xp.flush(result)
+        return result
+
+    end = time.perf_counter() + SETTLE
+    for _ in range(4):
+        call()
+    while cudnn._waiting and time.perf_counter() < end:
+        time.sleep(0.02)
+        call()
+    return call
+
+
+def by_torch(task: Task, tensors: list[Any]) -> Call:
+    """A call of torch, operation by operation."""
+    return lambda: task.torch(*tensors)
+
+
+def compiled(task: Task, tensors: list[Any]) -> Call:
+    """A call of torch.compile."""
+    torch._dynamo.reset()
+    function = torch.compile(task.torch, dynamic=False)
+    return lambda: function(*tensors)
+
+
+def by_cupy(task: Task, tensors: list[Any]) -> Call:
+    """A call of CuPy."""
+    if task.cupy is None or tensors[0].dtype == torch.bfloat16:
+        raise NotImplementedError
+    function, arrays = task.cupy, [cupy.from_dlpack(t) for t in tensors]
+    return lambda: function(*arrays)
+
+
+def by_jax(task: Task, tensors: list[Any]) -> Call:
+    """A call of a function that jax.jit compiled."""
+    if task.jax is None:
+        raise NotImplementedError
+    os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
+    import jax
+
+    precision = "tensorfloat32" if torch.backends.cuda.matmul.allow_tf32 else "highest"
+    jax.config.update("jax_default_matmul_precision", precision)
+    given = task.jax
+    arrays = [jax.dlpack.from_dlpack(t.contiguous()) for t in tensors]
+    function = jax.jit(lambda *operands: given(jax.numpy, *operands))
+    return lambda: function(*arrays).block_until_ready()
+
+
+PEERS: dict[str, Callable[[Task, list[Any]], Call]] = {
+    "cucudnn": ours, "torch": by_torch, "torch.compile": compiled, "cupy": by_cupy,
+    "jax.jit": by_jax,
+}  # fmt: skip
+
+
+# --- figures --------------------------------------------------------------------------------------
+
+
+def timed(call: Call, limit: float) -> float:
+    """Microseconds a call, for which about so many seconds are taken at most."""
+
+    def run(count: int) -> float:
+        start = time.perf_counter()
+        for _ in range(count):
+            call()
+        cupy.cuda.get_current_stream().synchronize()
+        torch.cuda.synchronize()
+        return (time.perf_counter() - start) / count
+
+    run(1)
+    once = run(1)
+    if once > limit / 4:
+        return once * 1e6
+    once = min(once, run(2))
+    count = max(1, int(min(REPEAT_SECONDS, limit / REPEATS) / once))
+    return statistics.median(run(count) for _ in range(REPEATS)) * 1e6
+
+
+def numbers(result: Any) -> np.ndarray[Any, Any]:
+    """A part of a result, on the host and in double precision."""
+    if isinstance(result, xp.ndarray):
+        part = result.reshape(-1)[: 1 << 16]
+        return xp.asnumpy(part).astype(np.complex128 if part.dtype.kind == "c" else np.float64)
+    part = result.reshape(-1)[: 1 << 16]
+    return np.asarray((part.double() if not part.is_complex() else part.cdouble()).cpu())
+
+
+def operands(task: Task, mode: str) -> list[Any]:
+    """The operands of a task, of torch."""
+    dtype = getattr(torch, "float32" if mode == "tf32" else mode)
+    generator = torch.Generator("cuda").manual_seed(0)
+    wide = dtype if dtype.is_complex else torch.float32
+    made = [torch.randn(s, device="cuda", generator=generator, dtype=wide) for s in task.shapes]
+    made = [t.to(dtype) for t in task.prepare(made)]
+    if task.last and mode != "float32":
+        made = [t.to(memory_format=torch.channels_last) if t.ndim == 4 else t for t in made]
+    return made
+
+
+def measure(task: Task, mode: str, peers: list[str], limit: float) -> dict[str, Any]:
+    """Figures of a task in a mode."""
+    tensors = operands(task, mode)
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = mode == "tf32"
+    times: dict[str, float] = {}
+    failures: dict[str, str] = {}
+    error = math.nan
+    for peer in peers:
+        with xp.config(device="cuda", precision="tf32" if mode == "tf32" else "float32"):
+            try:
+                call = PEERS[peer](task, tensors)
+                if peer == "cucudnn":
+                    got, wanted = numbers(call()), numbers(task.torch(*tensors))
+                    error = float(np.abs(got - wanted).max() / np.abs(wanted).max())
+                times[peer] = round(timed(call, limit), 2)
+            except NotImplementedError:
+                continue
+            except Exception as problem:  # noqa: BLE001 - the others are measured
+                failures[peer] = f"{type(problem).__name__}: {problem}"[:120]
+        cupy.get_default_memory_pool().free_all_blocks()
+    others = [t for name, t in times.items() if name != "cucudnn"]
+    ratio = round(times["cucudnn"] / min(others), 3) if others and "cucudnn" in times else None
+    return {
+        "task": task.name, "mode": mode, "us": times, "ratio_to_best_peer": ratio,
+        "difference_from_torch": error, "failures": failures,
+    }  # fmt: skip
+
+
+def merged(path: str | None, found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The results with those that a file has already, in the order of the tasks."""
+    rows = {(r["task"], r["mode"]): r for r in found}
+    if path and Path(path).exists():
+        for row in json.loads(Path(path).read_text(encoding="utf-8"))["results"]:
+            new = rows.get((row["task"], row["mode"]), row)
+            rows[row["task"], row["mode"]] = {**new, "us": {**row["us"], **new["us"]}}
+    names = [(t.name, mode) for t in TASKS for mode in t.modes]
+    return [rows[name] for name in names if name in rows]
+
+
+def main() -> None:
+    """Run, print, write."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", nargs="*", default=[], help="words of tasks or modes")
+    parser.add_argument(
+        "--peers", nargs="+", default=["cucudnn", "torch", "cupy"], choices=list(PEERS)
+    )
+    parser.add_argument("--limit", type=float, default=1.0, help="seconds for a figure, about")
+    parser.add_argument("--json", help="where the results are written, or added")
+    options = parser.parse_args()
+    found = []
+    for task in TASKS:
+        for mode in task.modes:
+            if options.only and not any(o in f"{task.name} {mode}" for o in options.only):
+                continue
+            found.append(measure(task, mode, options.peers, options.limit))
+            r = found[-1]
+            times = ", ".join(f"{name} {t:.0f}" for name, t in r["us"].items())
+            print(
+                f"{task.name:42.42} {mode:9} {r['ratio_to_best_peer']} "
+                f"{r['difference_from_torch']:.0e} | {times} {r['failures'] or ''}",
+                flush=True,
+            )
+    modules = ["cucudnn", "numpy", "cupy", "torch", "jax", "nvidia-cudnn-frontend"]
+    report = {
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        **machine.description(modules),
+        "results": merged(options.json, found),
+    }
+    machine.write(options.json, report)
+
+
+if __name__ == "__main__":
+    main()
