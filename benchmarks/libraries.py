@@ -331,12 +331,16 @@ def measure(task: Task, mode: str, peers: list[str], limit: float) -> dict[str, 
             except Exception as problem:  # noqa: BLE001 - the others are measured
                 failures[peer] = f"{type(problem).__name__}: {problem}"[:120]
         cupy.get_default_memory_pool().free_all_blocks()
-    others = [t for name, t in times.items() if name != "cucudnn"]
-    ratio = round(times["cucudnn"] / min(others), 3) if others and "cucudnn" in times else None
     return {
-        "task": task.name, "mode": mode, "us": times, "ratio_to_best_peer": ratio,
-        "difference_from_torch": error, "failures": failures,
+        "task": task.name, "mode": mode, "us": times, "difference_from_torch": error,
+        "failures": failures,
     }  # fmt: skip
+
+
+def ratio(times: dict[str, float]) -> float | None:
+    """Our time over the best of the others."""
+    others = [t for name, t in times.items() if name != "cucudnn"]
+    return round(times["cucudnn"] / min(others), 3) if others and "cucudnn" in times else None
 
 
 def merged(path: str | None, found: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -345,9 +349,11 @@ def merged(path: str | None, found: list[dict[str, Any]]) -> list[dict[str, Any]
     if path and Path(path).exists():
         for row in json.loads(Path(path).read_text(encoding="utf-8"))["results"]:
             new = rows.get((row["task"], row["mode"]), row)
-            rows[row["task"], row["mode"]] = {**new, "us": {**row["us"], **new["us"]}}
+            kept = row if "cucudnn" not in new["us"] else new
+            rows[row["task"], row["mode"]] = {**kept, "us": {**row["us"], **new["us"]}}
     names = [(t.name, mode) for t in TASKS for mode in t.modes]
-    return [rows[name] for name in names if name in rows]
+    result = [rows[name] for name in names if name in rows]
+    return [{**row, "ratio_to_best_peer": ratio(row["us"])} for row in result]
 
 
 def main() -> None:
@@ -369,7 +375,7 @@ def main() -> None:
             r = found[-1]
             times = ", ".join(f"{name} {t:.0f}" for name, t in r["us"].items())
             print(
-                f"{task.name:42.42} {mode:9} {r['ratio_to_best_peer']} "
+                f"{task.name:42.42} {mode:9} {ratio(r['us'])} "
                 f"{r['difference_from_torch']:.0e} | {times} {r['failures'] or ''}",
                 flush=True,
             )
