@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -57,6 +58,21 @@ class Attention:
             Of cuDNN's kinds, if it has none.
         """
         return with_plan(graph_of(self, **where), which)
+
+
+@functools.lru_cache(maxsize=4096)
+def problem_of(
+    dtype: str, sizes: tuple[Shape, ...], strides: tuple[Strides, ...], attrs: tuple[float, bool],
+    mask: Shape = (), mask_dtype: str = "",
+) -> tuple[Attention, tuple[bool, ...]]:  # fmt: skip
+    """The problem of query, key, value and result of such shapes and strides, in bytes, and of each
+    whether it can be read as it lies, else it must be copied to C order."""
+    size = ITEMSIZES[dtype]
+    found = [steps_of(s, t, size) for s, t in zip(sizes, strides, strict=True)]
+    steps = tuple(f or shapes.c_strides(s, 1) for f, s in zip(found, sizes, strict=True))
+    scale, causal = attrs
+    problem = Attention(dtype, sizes, steps, scale, causal, mask, mask_dtype)
+    return problem, tuple(f is not None for f in found)
 
 
 def graph_of(problem: Attention, **where: Any) -> Any:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import importlib
 import math
 import time
+from dataclasses import replace
 
 import ml_dtypes
 import numpy as np
 import pytest
 
 import cucudnn as xp
-from cucudnn.graph import ops
+from cucudnn.graph import ops, shapes
 from cucudnn.lowering import cudnn_attention, cudnn_table, host_library, library
 from cucudnn.lowering.cudnn_attention import Attention
 from tests.nn_support import F, close, normal, tensor, torch
@@ -57,8 +58,8 @@ def called(monkeypatch):
 def operands(dtype="float16", heads=4, few=None, extents=(16, 8)):
     few = few or heads
     e, v = extents
-    shapes = [(2, heads, 5, e), (2, few, 7, e), (2, few, 7, v)]
-    return [normal(*s, dtype=dtype) for s in shapes]
+    sizes = [(2, heads, 5, e), (2, few, 7, e), (2, few, 7, v)]
+    return [normal(*s, dtype=dtype) for s in sizes]
 
 
 MASKS = {
@@ -93,10 +94,10 @@ def test_one_call(called, dtype, few):
     assert len(called) == 2 + len(MASKS)
     assert called[1][0].attrs == (0.3, True)
     by_name = dict(zip(MASKS, (c[5] for c in called[2:]), strict=True))
-    shapes = {name: mask.shape for name, mask in by_name.items()}
-    assert shapes["of keys"] == (1, 1, 1, 7)
-    assert shapes["of images"] == (2, 1, 1, 7)
-    assert shapes["added in float32"] == (1, 4, 5, 7)
+    sizes = {name: mask.shape for name, mask in by_name.items()}
+    assert sizes["of keys"] == (1, 1, 1, 7)
+    assert sizes["of images"] == (2, 1, 1, 7)
+    assert sizes["added in float32"] == (1, 4, 5, 7)
     assert by_name["of bool"].dtype.name == by_name["added"].dtype.name == dtype
     assert by_name["added, of integers"].dtype == np.float32
 
@@ -190,13 +191,26 @@ def test_what_is_read_as_it_lies():
     assert of((2, 4, 5, 16), (640, 160, -32, 2), 2) is None
 
 
+def test_problems():
+    sizes = ((2, 4, 5, 16), (2, 2, 7, 16), (2, 2, 7, 8), (2, 4, 5, 8))
+    dense = [tuple(2 * s for s in shapes.c_strides(s, 1)) for s in sizes]
+    odd = tuple(2 * s for s in dense[1])
+    problem, fits = cudnn_attention.problem_of(
+        "float16", sizes, (dense[0], odd, *dense[2:]), (0.5, False), (1, 1, 5, 7), "float32"
+    )
+    assert fits == (True, False, True, True)
+    assert problem.strides == tuple(shapes.c_strides(s, 1) for s in sizes)
+    assert problem.operands == (1, 2, 3, 4, 5)
+    assert replace(problem, mask=()).operands == (1, 2, 3, 4)
+
+
 # --- with one -------------------------------------------------------------------------------------
 
 
 def large(dtype, few=4, length=300, places=520, extents=(64, 64)):
     e, v = extents
-    shapes = [(2, 4, length, e), (2, few, places, e), (2, few, places, v)]
-    return [normal(*s, dtype=dtype) for s in shapes]
+    sizes = [(2, 4, length, e), (2, few, places, e), (2, few, places, v)]
+    return [normal(*s, dtype=dtype) for s in sizes]
 
 
 @pytest.fixture

@@ -7,7 +7,8 @@ from typing import Any
 import cupy
 
 from ...graph.node import Node
-from ..cudnn_attention import LINE, Attention, steps_of
+from .. import cudnn_attention
+from ..cudnn_attention import LINE
 from . import cudnn
 from .cublaslt import Form
 from .indexing import bits
@@ -27,36 +28,34 @@ def attention(node: Node, out: Any, query: Any, key: Any, value: Any, mask: Any 
         Of four axes that broadcast to those of the scores, which it is added to. Of the dtype of
         the others, or of float32.
     """
-    scale, causal = node.attrs
-    arrays = [_laid(x) for x in (query, key, value)]
-    found = [steps_of(x.shape, x.strides, x.dtype.itemsize) for x in (*arrays, out)]
-    steps = tuple(s for s in found if s is not None)
-    assert len(steps) == 4, found
     if mask is not None:
         mask = _dense(mask)
-    problem = Attention(
-        node.dtype.name, tuple(x.shape for x in (*arrays, out)), steps, scale, causal,
-        () if mask is None else mask.shape, "" if mask is None else mask.dtype.name,
+    arrays = [x if x.data.ptr % LINE == 0 else _copied(x) for x in (query, key, value)] + [out]
+    problem, fits = cudnn_attention.problem_of(
+        node.dtype.name, tuple(x.shape for x in arrays), tuple(x.strides for x in arrays),
+        node.attrs, () if mask is None else mask.shape, "" if mask is None else mask.dtype.name,
     )  # fmt: skip
-    plan = cudnn.plan(problem, out.device.id)
+    is_writable = fits[3] and out.data.ptr % LINE == 0
+    plan = cudnn.plan(problem, out.device.id) if is_writable else None
     if plan is None:
-        _composed(out, query, key, value, mask, scale, causal)
+        _composed(out, query, key, value, mask, *node.attrs)
         return
-    operands = [*arrays, out] if mask is None else [*arrays, out, mask]
-    plan(*(x.data.ptr for x in operands))
+    arrays = [x if good else _copied(x) for x, good in zip(arrays, fits, strict=True)]
+    if mask is not None:
+        arrays.append(mask)
+    plan(*(x.data.ptr for x in arrays))
 
 
-def _laid(x: Any) -> Any:
-    """An operand where cuDNN can read it."""
-    fits = steps_of(x.shape, x.strides, x.dtype.itemsize) is not None and x.data.ptr % LINE == 0
-    return x if fits else bits(x).copy(order="C").view(x.dtype)
+def _copied(x: Any) -> Any:
+    """An array anew, in C order."""
+    return bits(x).copy(order="C").view(x.dtype)
 
 
 def _dense(mask: Any) -> Any:
     """A mask in C order; of what is repeated in memory, once."""
     mask = mask[tuple(slice(None) if s else slice(1) for s in mask.strides)]
     fits = mask.flags.c_contiguous and mask.data.ptr % LINE == 0
-    return mask if fits else bits(mask).copy(order="C").view(mask.dtype)
+    return mask if fits else _copied(mask)
 
 
 def _composed(
