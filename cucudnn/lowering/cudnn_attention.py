@@ -108,8 +108,14 @@ def graph_of(problem: Attention, **where: Any) -> Any:
 
 
 def has_plan(dtype: str, sizes: Sequence[Shape], masked: bool, causal: bool) -> bool:
-    """Whether cuDNN has a plan for query, key and value of four axes."""
+    """Whether cuDNN has a plan for query, key and value of four axes.
+
+    A single query is left to products: programs that generate text have one more key with each,
+    and a kernel would be compiled for every number of them.
+    """
     query, key, value = sizes
+    if query[2] == 1:
+        return False
     if any(not 0 < shapes.size(s) < LARGEST for s in (*sizes, (*query[:3], value[3]))):
         return False
     extents = query[3], value[3]

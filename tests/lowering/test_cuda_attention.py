@@ -150,6 +150,7 @@ def test_what_is_composed(called):
         lambda: attention(q, k, v, dropout_p=0.5, rng=1),
         lambda: attention(q, k[:, :, :0], v[:, :, :0]),
         lambda: attention(q[:0], k[:0], v[:0]),
+        lambda: attention(q[:, :, :1], k, v),
         lambda: attention(*map(xp.asarray, operands(extents=(12, 8)))),
         lambda: attention(*map(xp.asarray, operands(extents=(8, 12)))),
         lambda: attention(*map(xp.asarray, operands(extents=(264, 8)))),
@@ -255,7 +256,7 @@ CASES = {
     "grouped": ({"few": 2}, {"enable_gqa": True}),
     "extents": ({"extents": (128, 40)}, {"scale": 0.2}),
     "256": ({"extents": (256, 256)}, {}),
-    "one query": ({"length": 1}, {}),
+    "two queries": ({"length": 2}, {}),
     "one key": ({"places": 1}, {}),
     "few": ({"length": 5, "places": 7, "extents": (8, 8)}, {"is_causal": True}),
 }
