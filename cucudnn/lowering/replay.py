@@ -8,6 +8,7 @@ from typing import Any
 from ..graph.node import Node, base_of
 from ..graph.ops import Kind
 from . import evaluate as evaluation
+from .cudnn_graph import OPERANDS
 from .device import Device
 from .log import logs
 from .plan import KernelStep, LibraryStep, Plan
@@ -79,7 +80,8 @@ class Replay:
         self.plan = plan
         self.shadows = shadows
         # a call that does what follows it was chosen for the values of scalars
-        self.knows_scalars = any(isinstance(s, LibraryStep) and s.epilogue for s in plan.steps)
+        names = (s.epilogue.split() for s in plan.steps if isinstance(s, LibraryStep))
+        self.knows_scalars = any(name not in OPERANDS for steps in names for name in steps)
         self._sizes = [n.nbytes for n in shadows]
         self._operations = sum(len(s.nodes) for s in plan.steps)
 
