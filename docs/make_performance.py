@@ -13,6 +13,7 @@ PAGE = ROOT / "docs/performance.md"
 BEGIN, END = "<!-- tables -->\n", "<!-- end of tables -->"
 FILES = {"h200.json": "One NVIDIA H200", "h200-rows.json": "The same", "cpu.json": "Two cores"}
 LIBRARIES = "libraries-h200.json"  # of benchmarks/libraries.py
+LIBRARY_PEERS = ("cucudnn", "cucudnn.jit", "torch", "torch.compile", "cupy", "jax.jit")
 PEERS = ("cucudnn", "numpy", "cupy", "torch", "torch.compile", "jax.jit", "numexpr")
 
 
@@ -32,7 +33,7 @@ def tables() -> str:
 def _libraries(results: dict[str, Any]) -> str:
     """What libraries compute, beside other libraries."""
     rows = results["results"]
-    peers = [p for p in ("cucudnn", *_others(rows)) if any(p in row["us"] for row in rows)]
+    peers = sorted({p for row in rows for p in row["us"]}, key=LIBRARY_PEERS.index)
     lines = [
         f"The same, {results['date'][:10]}, by libraries, µs a call "
         f"([{LIBRARIES}](../benchmarks/results/{LIBRARIES})):",
@@ -47,10 +48,6 @@ def _libraries(results: dict[str, Any]) -> str:
         best = f"{1 / ratio:.2f}×" if ratio else ""
         lines.append(f"| {row['task']} | {row['mode']} | " + " | ".join(cells) + f" | {best} |")
     return "\n".join(lines) + "\n"
-
-
-def _others(rows: list[dict[str, Any]]) -> list[str]:
-    return sorted({p for row in rows for p in row["us"] if p != "cucudnn"}, key=PEERS.index)
 
 
 def _table(results: dict[str, Any], machine: str, file: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import math
 import time
 
 import numpy as np
@@ -230,8 +232,9 @@ def test_plans_of_several_steps(device, name, dtype, monkeypatch):
     """Their values, with NaN and infinities, however fast they are."""
     if device == "cpu":
         pytest.skip("of cuDNN")
-    from cucudnn.lowering.cuda_library import convolution, cudnn
+    from cucudnn.lowering.cuda_library import cudnn
 
+    convolution = importlib.import_module("cucudnn.lowering.cuda_library.convolution")
     if cudnn.missing():
         pytest.skip("cuDNN is not installed")
     monkeypatch.setattr(convolution_epilogue, "WORTHWHILE", 0)
