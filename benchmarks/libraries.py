@@ -267,8 +267,8 @@ def by_jax(task: Task, tensors: list[Any]) -> Call:
 
 
 PEERS: dict[str, Callable[[Task, list[Any]], Call]] = {
-    "cucudnn": ours, "cucudnn.jit": ours_compiled, "torch": by_torch, "torch.compile": compiled, "cupy": by_cupy,
-    "jax.jit": by_jax,
+    "cucudnn": ours, "cucudnn.jit": ours_compiled, "torch": by_torch, "torch.compile": compiled,
+    "cupy": by_cupy, "jax.jit": by_jax,
 }  # fmt: skip
 
 
