@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -126,38 +127,44 @@ def _in_one_call(
     operands = [query, key, value]
     if attn_mask is not None:
         operands.append(beside(NAME, as_array(attn_mask, query.device.name), query, "attn_mask"))
-    if not _is_one_call(operands, is_causal, enable_gqa):
+    sizes = tuple([x.shape for x in operands])
+    if not _is_one_call(query.dtype.name, sizes, is_causal, enable_gqa):
         return None
     final = (*query.shape[:-1], value.shape[-1])
 
     def make(*nodes: Node) -> Node:
-        whole = [apply.reshape(n, _of_four(n.shape)) for n in nodes]
-        return apply.reshape(_call(whole, factor, is_causal), final)
+        whole = [_reshaped(n, _of_four(n.shape)) for n in nodes]
+        return _reshaped(_call(whole, factor, is_causal), final)
 
     return record(make, *operands)
 
 
-def _is_one_call(operands: list[ndarray], is_causal: bool, enable_gqa: bool) -> bool:
-    """Whether cuDNN has a plan for query, key, value and perhaps a mask: nothing is broadcast but
-    the mask."""
-    if any(x.ndim > 4 for x in operands) or len({x.ndim for x in operands[:3]}) > 1:
+@functools.lru_cache(maxsize=4096)
+def _is_one_call(dtype: str, sizes: tuple[Shape, ...], is_causal: bool, enable_gqa: bool) -> bool:
+    """Whether cuDNN has a plan for query, key, value and perhaps a mask of such shapes: nothing is
+    broadcast but the mask."""
+    if any(len(s) > 4 for s in sizes) or len({len(s) for s in sizes[:3]}) > 1:
         return False
-    query, key, value, *masks = sizes = [_of_four(x.shape) for x in operands]
+    query, key, value, *masks = [_of_four(s) for s in sizes]
     heads, few = query[1], key[1]
     if not few or (heads % few if enable_gqa else heads != few):
         return False
-    if any(s[0] != query[0] for s in sizes[:3]) or value[1] != few:
+    if key[0] != query[0] or value[:2] != key[:2]:
         return False
     scores = (*query[:3], key[2])
-    for x, mask in zip(operands[3:], masks, strict=True):
+    for given, mask in zip(sizes[3:], masks, strict=True):
         fits = all(n in (1, m) for n, m in zip(mask, scores, strict=True))
-        if not fits or x.ndim > operands[0].ndim:
+        if not fits or len(given) > len(sizes[0]):
             return False
-    return cudnn_attention.has_plan(operands[0].dtype.name, sizes[:3], bool(masks), is_causal)
+    return cudnn_attention.has_plan(dtype, (query, key, value), bool(masks), is_causal)
 
 
 def _of_four(shape: Shape) -> Shape:
     return (1,) * (4 - len(shape)) + shape
+
+
+def _reshaped(node: Node, shape: Shape) -> Node:
+    return node if node.shape == shape else apply.reshape(node, shape)
 
 
 def _call(operands: list[Node], factor: float, is_causal: bool) -> Node:
