@@ -351,14 +351,21 @@ def ratio(times: dict[str, float]) -> float | None:
     return round(min(mine) / min(others), 3) if mine and others else None
 
 
-def merged(path: str | None, found: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The results with those that a file has already, in the order of the tasks."""
+def earlier_results(path: str | None) -> list[dict[str, Any]]:
+    """The results that a file has already."""
+    if not path or not Path(path).exists():
+        return []
+    found: list[dict[str, Any]] = json.loads(Path(path).read_text(encoding="utf-8"))["results"]
+    return found
+
+
+def merged(earlier: list[dict[str, Any]], found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Earlier results and new ones, in the order of the tasks."""
     rows = {(r["task"], r["mode"]): r for r in found}
-    if path and Path(path).exists():
-        for row in json.loads(Path(path).read_text(encoding="utf-8"))["results"]:
-            new = rows.get((row["task"], row["mode"]), row)
-            kept = row if "cucudnn" not in new["us"] else new
-            rows[row["task"], row["mode"]] = {**kept, "us": {**row["us"], **new["us"]}}
+    for row in earlier:
+        new = rows.get((row["task"], row["mode"]), row)
+        kept = row if "cucudnn" not in new["us"] else new
+        rows[row["task"], row["mode"]] = {**kept, "us": {**row["us"], **new["us"]}}
     names = [(t.name, mode) for t in TASKS for mode in t.modes]
     result = [rows[name] for name in names if name in rows]
     return [{**row, "ratio_to_best_peer": ratio(row["us"])} for row in result]
@@ -377,7 +384,13 @@ def main() -> None:
     parser.add_argument("--limit", type=float, default=1.0, help="seconds for a figure, about")
     parser.add_argument("--json", help="where the results are written, or added")
     options = parser.parse_args()
-    found = []
+    modules = ["cucudnn", "numpy", "cupy", "torch", "jax", "nvidia-cudnn-frontend"]
+    about = {
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        **machine.description(modules),
+    }
+    earlier = earlier_results(options.json)
+    found: list[dict[str, Any]] = []
     for task in TASKS:
         for mode in task.modes:
             if options.only and not any(o in f"{task.name} {mode}" for o in options.only):
@@ -390,13 +403,8 @@ def main() -> None:
                 f"{r['difference_from_torch']:.0e} | {times} {r['failures'] or ''}",
                 flush=True,
             )
-    modules = ["cucudnn", "numpy", "cupy", "torch", "jax", "nvidia-cudnn-frontend"]
-    report = {
-        "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        **machine.description(modules),
-        "results": merged(options.json, found),
-    }
-    machine.write(options.json, report)
+            # after each, so that what stops it loses nothing
+            machine.write(options.json, {**about, "results": merged(earlier, found)})
 
 
 if __name__ == "__main__":
