@@ -7,6 +7,7 @@ place.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
@@ -30,6 +31,7 @@ from .writes import SMALL, Writes
 T = TypeVar("T")
 
 _plans: dict[str, PlanCache] = {}
+_editions: Counter[str] = Counter()  # by device, how often plans were forgotten
 
 
 class Statistics:
@@ -48,8 +50,14 @@ statistics = Statistics()
 
 def forget_plans(device: str) -> None:
     """Plan anew from now on: what a library does has changed. With the device's lock held."""
+    _editions[device] += 1
     if device in _plans:
         _plans[device] = PlanCache()
+
+
+def edition(device: str) -> int:
+    """A number that changes when what was planned before is no good any more."""
+    return _editions[device]
 
 
 # --- the six steps ------------------------------------------------------------------------------

@@ -245,7 +245,7 @@ def test_plans_of_several_steps(device, name, dtype, monkeypatch):
     if "silu" not in name:  # of -inf that is NaN, or 0
         others[2][0, 2, 0, 0] = -np.inf
     images, weight, *more = [xp.asarray(v) for v in (x, w, *others)]
-    images = xp.moveaxis(xp.moveaxis(images, 1, -1).copy(), -1, 1)
+    images, more[2] = (xp.moveaxis(xp.moveaxis(a, 1, -1).copy(), -1, 1) for a in (images, more[2]))
     xp.flush(images, weight, *more)
     y, (s, b, r) = F.conv2d(tensor(x), tensor(w), padding=1), map(tensor, others)
     y = y * s if "scale" in name else y

@@ -184,6 +184,8 @@ def _finisher(dtype: str, steps: tuple[str, ...]) -> Any:
 
 
 def _finish(node: Node, out: Any, operands: Sequence[Any], steps: tuple[str, ...]) -> None:
-    """Do in place what follows a convolution."""
-    out = bits(out)
-    _finisher(node.dtype.name, steps)(out, *map(bits, operands), out)
+    """Do in place what follows a convolution, in the order of memory."""
+    arrays = [bits(x) for x in (out, *operands, out)]
+    if out.strides[1] == out.dtype.itemsize:
+        arrays = [cupy.moveaxis(x, 1, -1) for x in arrays]
+    _finisher(node.dtype.name, steps)(*arrays)

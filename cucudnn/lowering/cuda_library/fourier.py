@@ -26,7 +26,8 @@ def fft(node: Node, out: Any, x: Any) -> None:
     x = cupy.ascontiguousarray(_fitted(x, points, axes))  # CuPy takes strides of 0 for others
     if x.data.ptr % 16:  # cuFFT reads pairs of real numbers as one complex number
         x = x.copy()
-    if x.dtype == out.dtype and out.flags.c_contiguous and _is_last(axes, x.ndim):
+    is_complex = name in ("fftn", "ifftn") and x.dtype == out.dtype
+    if is_complex and out.flags.c_contiguous and _is_last(axes, x.ndim):
         _into(out, x, name, axes, norm)
     else:
         out[...] = getattr(cupy.fft, name)(x, s=extents, axes=axes, norm=norm)
