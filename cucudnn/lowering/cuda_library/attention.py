@@ -12,7 +12,7 @@ from ..cudnn_attention import LINE
 from . import cudnn
 from .cublaslt import Form
 from .indexing import bits
-from .matmul import compute
+from .matmul import product_into
 
 
 def attention(node: Node, out: Any, query: Any, key: Any, value: Any, mask: Any = None) -> None:
@@ -70,7 +70,7 @@ def _composed(
     wide[1:] = [x[:, :, cupy.newaxis] for x in wide[1:]]
     grouped = cupy.empty((*group, length, places), cupy.float32)
     # products of halves are exact in TF32 too, and summed in float32
-    compute(Form("float32", True), grouped, wide[0], wide[1].swapaxes(-1, -2), None)
+    product_into(Form("float32", True), grouped, wide[0], wide[1].swapaxes(-1, -2))
     scores = grouped.reshape(batch, heads, length, places)
     scores *= cupy.float32(scale)
     if mask is not None:
@@ -86,5 +86,5 @@ def _composed(
     cupy.copyto(total, cupy.float32(1), where=total == 0)
     scores /= total
     result = cupy.empty((*group, length, value.shape[-1]), cupy.float32)
-    compute(Form("float32"), result, grouped, wide[2], None)
+    product_into(Form("float32"), result, grouped, wide[2])
     out[...] = result.reshape(out.shape).astype(out.dtype)

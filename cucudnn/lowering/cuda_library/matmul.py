@@ -36,7 +36,7 @@ def matmul(node: Node, out: Any, a: Any, b: Any, bias: Any = None, *, epilogue: 
     if bias is not None:
         bias = _vector(bias)
     form = Form(node.dtype.name, "tf32" in node.attrs, epilogue, bias is not None)
-    compute(form, out, a, b, bias)
+    _compute(form, out, a, b, bias)
 
 
 def matmul_integer(node: Node, out: Any, a: Any, b: Any) -> None:
@@ -46,11 +46,11 @@ def matmul_integer(node: Node, out: Any, a: Any, b: Any) -> None:
         cupy.matmul(a, b, out=out)
         return
     product = cupy.empty(out.shape, wide)
-    compute(Form(wide.name), product, a.astype(wide), b.astype(wide), None)
+    _compute(Form(wide.name), product, a.astype(wide), b.astype(wide), None)
     out[...] = product != 0 if node.dtype.kind == "b" else product.astype(cupy.int64)
 
 
-def compute(form: Form, out: Any, a: Any, b: Any, bias: Any) -> None:
+def _compute(form: Form, out: Any, a: Any, b: Any, bias: Any) -> None:
     """The product, and what comes after it."""
     a, b, calls = _readable(a, b, out)
     if _multiply(form, calls, out, a, b, bias):
@@ -63,6 +63,11 @@ def compute(form: Form, out: Any, a: Any, b: Any, bias: Any) -> None:
     if plain == form or not _multiply(plain, calls, out, a, b, None):
         raise NotImplementedError(f"cuBLAS has no product of {a.shape} and {b.shape}, {form.dtype}")
     _finish(out, bias, form.epilogue)
+
+
+def product_into(form: Form, out: Any, a: Any, b: Any) -> None:
+    """A product for other functions of the library."""
+    _compute(form, out, a, b, None)
 
 
 def _vector(bias: Any) -> Any:
