@@ -483,6 +483,9 @@ convolution_input = _add(
 convolution_weight = _add(
     Op("convolution_weight", 2, Kind.LIBRARY, "floating-point", summary="Its weight's gradient.")
 )
+# attrs: (scale, whether causal); inputs: (query, key, value), each (batch, heads, places, extent),
+# and perhaps what is added to the scores
+attention = _add(Op("attention", 3, Kind.LIBRARY, "floating-point", summary="Attention."))
 det = _add(Op("det", 1, Kind.LIBRARY, "floating-point", summary="Determinant."))
 # attrs: (function, extents, axes, norm): "fftn", "ifftn", "rfftn" or "irfftn", and for each of the
 # axes how many points are transformed: of the output for "irfftn", else of the input.

@@ -7,6 +7,7 @@ place.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
@@ -32,6 +33,7 @@ T = TypeVar("T")
 EARLY = 32  # operations: so many take longer to record than an evaluation takes to begin
 
 _plans: dict[str, PlanCache] = {}
+_editions: Counter[str] = Counter()  # by device, how often plans were forgotten
 
 
 class Statistics:
@@ -51,8 +53,14 @@ statistics = Statistics()
 
 def forget_plans(device: str) -> None:
     """Plan anew from now on: what a library does has changed. With the device's lock held."""
+    _editions[device] += 1
     if device in _plans:
         _plans[device] = PlanCache()
+
+
+def edition(device: str) -> int:
+    """A number that changes when what was planned before is no good any more."""
+    return _editions[device]
 
 
 # --- the six steps ------------------------------------------------------------------------------

@@ -25,19 +25,27 @@ class Epilogue(NamedTuple):
     Attributes
     ----------
     name : str
-        "", "relu" or "gelu": it comes after the bias.
+        "", "relu" or "gelu": it comes after the bias. Or, of a convolution, all that is done.
     bias : Node or None
         What is added to each row, a view that repeats a vector.
     output : Node
         The value that is stored, laid out as the call's node.
     members : tuple of Node
         What the call computes beside its node: the output and what leads to it.
+    more : tuple of Node
+        Operands of the steps that a name of several words says.
     """
 
     name: str
     bias: Node | None
     output: Node
     members: tuple[Node, ...]
+    more: tuple[Node, ...] = ()
+
+    @property
+    def operands(self) -> tuple[Node, ...]:
+        """What the call takes beside its node's operands."""
+        return self.more if self.bias is None else (self.bias, *self.more)
 
     def __str__(self) -> str:
         return " ".join(["bias"] * (self.bias is not None) + [self.name] * bool(self.name))

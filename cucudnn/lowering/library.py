@@ -54,6 +54,7 @@ LIBRARY: list[Row] = [
     Row(ops.convolution, "cuda", always, "cuBLAS", "convolution_products"),
     Row(ops.convolution_input, "cuda", always, "cuBLAS", "convolution_input_products"),
     Row(ops.convolution_weight, "cuda", always, "cuBLAS", "convolution_weight_products"),
+    Row(ops.attention, "cuda", always, "cuDNN", "attention"),
     Row(ops.matmul, "cpu", is_half_product, "BLAS", "matmul_half"),
     Row(ops.matmul, "cpu", is_integer_product, "NumPy", "matmul_integer"),
     Row(ops.matmul, "cpu", always, "BLAS", "matmul"),
@@ -75,6 +76,11 @@ LIBRARY: list[Row] = [
 ]
 
 ABSORBING = frozenset(row.op for row in LIBRARY if row.epilogue is not None)  # all on CUDA
+
+
+def has(op: Op, kind: str) -> bool:
+    """Whether a library computes an op on a kind of device."""
+    return any(row.op is op and row.device == kind for row in LIBRARY)
 
 
 def choose(node: Node, kind: str) -> Row:

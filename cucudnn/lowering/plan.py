@@ -67,7 +67,7 @@ class LibraryStep(Step):
     """Call a library."""
 
     row: library.Row = None  # type: ignore[assignment]
-    operands: tuple[int, ...] = ()  # the bias of an epilogue comes last
+    operands: tuple[int, ...] = ()  # those of an epilogue come last
     epilogue: str = ""
 
     def function(self, device: Device) -> Callable[..., Any]:
@@ -176,7 +176,7 @@ def _library_step(group: Group, slots: dict[Node, int], device: Device) -> Libra
         nodes=tuple(slots[n] for n in nodes),
         inside=tuple(slots[n] for n in nodes if n is not epilogue.output and _is_worth(n)),
         row=row,
-        operands=operands if epilogue.bias is None else (*operands, slots[epilogue.bias]),
+        operands=operands + tuple(slots[n] for n in epilogue.operands),
         epilogue=epilogue.name,
     )
 

@@ -8,6 +8,7 @@ from typing import Any
 from ..graph.node import Node, base_of
 from ..graph.ops import Kind
 from . import evaluate as evaluation
+from .cudnn_graph import OPERANDS
 from .device import Device
 from .log import logs
 from .plan import GraphStep, KernelStep, LibraryStep, Plan, Step
@@ -77,10 +78,17 @@ class Replay:
     def __init__(self, device: Device, plan: Plan, shadows: list[Node]) -> None:
         self.device = device
         self.plan = plan
+        self.edition = evaluation.edition(device.name)
         self.shadows = shadows
         # a call that does what follows it was chosen for the values of scalars
-        self.knows_scalars = any(isinstance(s, LibraryStep) and s.epilogue for s in plan.steps)
+        names = (s.epilogue.split() for s in plan.steps if isinstance(s, LibraryStep))
+        self.knows_scalars = any(name not in OPERANDS for steps in names for name in steps)
         self._operations = sum(len(s.nodes) for s in plan.steps)
+
+    @property
+    def is_current(self) -> bool:
+        """Whether it would be planned so today."""
+        return self.edition == evaluation.edition(self.device.name)
 
     def run(self, memory: list[Any]) -> None:
         """Run the steps. `memory` holds buffers and numbers by slot: those of the leaves are given,

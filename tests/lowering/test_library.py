@@ -57,5 +57,7 @@ def test_every_library_op_has_a_row_on_both_devices() -> None:
     for op in ops.TABLE.values():
         if op in (ops.take, ops.pad):  # generated code on CUDA
             assert {row.device for row in library.LIBRARY if row.op is op} == {"cpu"}
+        elif op is ops.attention:  # products and a softmax on the CPU
+            assert {row.device for row in library.LIBRARY if row.op is op} == {"cuda"}
         elif op.kind is ops.Kind.LIBRARY:
             assert {row.device for row in library.LIBRARY if row.op is op} == {"cpu", "cuda"}, op

@@ -4,6 +4,7 @@ A call of the library table takes the node, the array that it writes, and the op
 return arrays.
 """
 
+from .attention import attention
 from .convolution import (
     convolution,
     convolution_input,
@@ -44,6 +45,7 @@ from .user_kernels import (
 
 __all__ = [
     "argsort",
+    "attention",
     "bincount",
     "cholesky",
     "convolution",

@@ -73,6 +73,11 @@ def _compute(form: Form, out: Any, a: Any, b: Any, bias: Any) -> None:
     _finish(out, bias, form.epilogue)
 
 
+def product_into(form: Form, out: Any, a: Any, b: Any) -> None:
+    """A product for other functions of the library."""
+    _compute(form, out, a, b, None)
+
+
 def _vector(bias: Any) -> Any:
     """A row of what is the same in each row, as cuBLAS reads it."""
     row = bias[(0,) * (bias.ndim - 1)] if bias.ndim else bias
