@@ -1,4 +1,5 @@
-"""Throughput of independent loops on several GPUs, a thread each, against one.
+"""Throughput of independent loops in a thread each, against one: large arrays on as many GPUs, and
+small ones on one GPU, where the threads compete for Python alone.
 
 python benchmarks/devices.py [--json PATH] [--seconds S]
 """
@@ -20,15 +21,16 @@ import cucudnn as xp
 AHEAD = 8  # calls that are launched before one is waited for
 
 
-def calls_per_second(devices: list[str], seconds: float, *, jit: bool) -> list[float]:
-    """Calls of chain10_64M a second on each device, at the same time; recorded each time, or once
+def calls_per_second(name: str, devices: list[str], seconds: float, *, jit: bool) -> list[float]:
+    """Calls of a workload a second on each device, at the same time; recorded each time, or once
     by `jit`."""
-    workload = next(w for w in workloads.CUDA if w.name == "chain10_64M")
+    workload = next(w for w in workloads.CUDA if w.name == name)
     (host,) = workload.inputs(np.random.default_rng(0))
-    found = dict.fromkeys(devices, 0.0)
+    found = [0.0] * len(devices)
     together = threading.Barrier(len(devices))
 
-    def work(name: str) -> None:
+    def work(number: int) -> None:
+        name = devices[number]
         x = xp.asarray(host, device=name)
 
         def run(x: Any) -> Any:
@@ -45,14 +47,14 @@ def calls_per_second(devices: list[str], seconds: float, *, jit: bool) -> list[f
                 xp.flush(function(x))
             xp.synchronize(name)
             calls += AHEAD
-        found[name] = calls / (time.perf_counter() - start)
+        found[number] = calls / (time.perf_counter() - start)
 
-    threads = [threading.Thread(target=work, args=(name,)) for name in devices]
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(len(devices))]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    return list(found.values())
+    return found
 
 
 def main() -> None:
@@ -67,14 +69,19 @@ def main() -> None:
         **machine.description(["cucudnn", "numpy", "cupy"]),
         "devices": devices,
     }
-    for jit in (False, True):
-        one = calls_per_second(devices[:1], options.seconds, jit=jit)
-        all_ = calls_per_second(devices, options.seconds, jit=jit)
-        report["jit" if jit else "recorded"] = {
-            "calls_per_second_of_one": round(one[0], 1),
-            "calls_per_second_of_each": [round(n, 1) for n in all_],
-            "ratio": round(sum(all_) / one[0], 3),
-        }
+    measured = [("chain10_small", devices[:1] * 2)]
+    if len(devices) > 1:
+        measured.append(("chain10_64M", devices))
+    for name, places in measured:
+        for jit in (False, True):
+            (one,) = calls_per_second(name, places[:1], options.seconds, jit=jit)
+            each = calls_per_second(name, places, options.seconds, jit=jit)
+            report[f"{name}, {'jit' if jit else 'recorded'}"] = {
+                "places": places,
+                "calls_per_second_of_one": round(one, 1),
+                "calls_per_second_of_each": [round(n, 1) for n in each],
+                "ratio": round(sum(each) / one, 3),
+            }
     for name, value in report.items():
         print(f"{name:<28}{value}")
     machine.write(options.json, report)

@@ -1,7 +1,7 @@
 """What cucudnn costs on the host: importing, recording an operation, evaluating a small graph,
 repeating a call.
 
-  python benchmarks/overhead.py [--device cpu|cuda] [--json PATH]
+  python benchmarks/overhead.py [--device cpu|cuda] [--json PATH] [--peers NAME ...]
 
 Every figure is the median of repeats.
 """
@@ -9,6 +9,7 @@ Every figure is the median of repeats.
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import resource
 import statistics
@@ -22,6 +23,7 @@ from typing import Any
 
 import machine
 import numpy as np
+import peers
 import workloads
 
 REPEATS = 15
@@ -127,11 +129,32 @@ def eager(x: np.ndarray[Any, Any]) -> dict[str, float]:
     }
 
 
+def launch_bound(device: str, names: list[str]) -> dict[str, float]:
+    """µs of a call of programs of many small launches, beside other libraries."""
+    found = {}
+    for peer in peers.load(names, device):
+        for workload in workloads.LAUNCH_BOUND:
+            arrays = [peer.array(x) for x in workload.inputs(np.random.default_rng(0))]
+            call = peer.call(workload, arrays)
+            gc.collect()
+            try:
+                took = peers.seconds_of(call, peer.wait)
+                found[f"{workload.name} {peer.name}"] = round(took * 1e6, 1)
+                if isinstance(peer, peers.Ours) and device == "cuda":
+                    with peer.xp.config(graphs=False):
+                        took = peers.seconds_of(call, peer.wait)
+                    found[f"{workload.name} {peer.name}, no graphs"] = round(took * 1e6, 1)
+            except Exception as error:  # noqa: BLE001 - the others go on
+                print(f"left out: {workload.name} of {peer.name}: {error}", file=sys.stderr)
+    return found
+
+
 def main() -> None:
     """Run, print, write."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--device", choices=("cuda", "cpu"), help="default: a GPU if there is one")
     parser.add_argument("--json", help="where the results are written")
+    parser.add_argument("--peers", nargs="*", metavar="NAME", help="for the last figures")
     options = parser.parse_args()
     device = options.device or ("cuda" if machine.gpu() else "cpu")
     took = imports(["numpy", "cucudnn"])
@@ -152,6 +175,7 @@ def main() -> None:
             **flushed(xp, x, y),
             **repeated(xp, x),
             **eager(host),
+            **launch_bound(device, options.peers or [*peers.DEFAULT[device], "torch.graphs"]),
         }
     for name, value in report.items():
         print(f"{name:<34}{value}")

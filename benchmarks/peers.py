@@ -72,7 +72,8 @@ class Ours(Peer):
         return self.xp.asarray(x, device=self.device)
 
     def function(self, workload: Workload) -> Callable[..., Any]:
-        return lambda *arrays: workload.function(self.xp, *arrays)
+        xp, function = self.xp, workload.function  # of which jit can see that they stay the same
+        return lambda *arrays: function(xp, *arrays)
 
     def call(self, workload: Workload, arrays: list[Any]) -> Callable[[], Any]:
         function, flush = self.function(workload), self.xp.flush
@@ -198,12 +199,18 @@ class Torch(Peer):
 
 class TorchCompiled(Torch):
     name = "torch.compile"
+    mode = "default"
 
     def call(self, workload: Workload, arrays: list[Any]) -> Callable[[], Any]:
         xp, function = self.xp, workload.function
         self.torch._dynamo.reset()
-        compiled = self.torch.compile(lambda *a: function(xp, *a), dynamic=False)
+        compiled = self.torch.compile(lambda *a: function(xp, *a), dynamic=False, mode=self.mode)
         return lambda: compiled(*arrays)
+
+
+class TorchGraphs(TorchCompiled):
+    name = "torch.graphs"  # compiled, and replayed as a CUDA graph
+    mode = "reduce-overhead"
 
 
 class Jax(Peer):
@@ -233,7 +240,7 @@ class Jax(Peer):
 
 
 PEERS: list[type[Peer]] = [
-    Ours, OursCompiled, NumPy, NumExpr, CuPy, Torch, TorchCompiled, Jax
+    Ours, OursCompiled, NumPy, NumExpr, CuPy, Torch, TorchCompiled, TorchGraphs, Jax
 ]  # fmt: skip
 DEFAULT = {
     "cuda": ["cucudnn", "cucudnn.jit", "cupy", "torch", "torch.compile", "jax.jit"],

@@ -78,6 +78,10 @@ def sum_axis1(xp: Any, x: Any) -> Any:
     return xp.sum(x, axis=1)
 
 
+def cumsum(xp: Any, x: Any) -> Any:
+    return xp.cumsum(x * 2.0 + 1.0, axis=-1)
+
+
 def softmax(xp: Any, x: Any) -> Any:
     e = xp.exp(x - xp.max(x, axis=-1, keepdims=True))
     return e / xp.sum(e, axis=-1, keepdims=True)
@@ -116,6 +120,15 @@ def heat(xp: Any, u: Any) -> Any:
         around = u[2:, 1:-1] + u[:-2, 1:-1] + u[1:-1, 2:] + u[1:-1, :-2]
         u = inner + 0.1 * (around - 4.0 * inner)
     return u
+
+
+LAYERS = 8
+
+
+def mlp(xp: Any, h: Any, w: Any) -> Any:
+    for _ in range(LAYERS):
+        h = xp.tanh(h @ w)
+    return h
 
 
 # --- the table ------------------------------------------------------------------------------------
@@ -194,6 +207,12 @@ def _table(
         Workload(
             f"sum_axis0_{_label(thin[0])}x{thin[1]}", sum_axis0, normal(thin), _size(thin)
         ),
+        Workload(
+            f"cumsum_{_label(n)}", cumsum, normal((n,)), 8 * n, **_first(MILLION)
+        ),
+        Workload(
+            f"cumsum_rows_{square}", cumsum, normal(side), 2 * _size(side), **_first(64)
+        ),
         Workload(f"softmax_{square}", softmax, normal(side), 2 * _size(side), **_first(64)),
         Workload(
             f"softmax_axis0_{square}", softmax_axis0, normal(side), 2 * _size(side),
@@ -251,6 +270,19 @@ CUDA = _table(
     n=1 << 26, square=8192, rows=(65536, 1024), tall=(1 << 20, 64), thin=(1 << 24, 4),
     points=(1 << 20, 16, 64), goals=GOALS,
 )  # fmt: skip
+
+
+def _small_layers(rng: np.random.Generator) -> Arrays:
+    h, w = rng.standard_normal((1, 512), np.float32), rng.standard_normal((512, 512), np.float32)
+    return [h, w / np.float32(math.sqrt(512))]
+
+
+# Programs of many small launches; the bytes are those of their inputs.
+LAUNCH_BOUND = [
+    Workload(f"heat_256_{HEAT_STEPS}", heat, normal((256, 256)), _size((256, 256))),
+    Workload(f"mlp_1x512_{LAYERS}", mlp, _small_layers, _size((513, 512))),
+]
+
 CPU = _table(
     n=10 * MILLION, square=3200, rows=(10_000, 1000), tall=(160_000, 64), thin=(2_500_000, 4),
     points=(50_000, 16, 64), goals={},

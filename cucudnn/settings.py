@@ -47,6 +47,9 @@ class Settings:
         How float32 and complex64 are multiplied in matrix products on CUDA: "float32", or "tf32",
         with factors of 11 bits on tensor cores. What counts is where the product is recorded.
         `$CUCUDNN_PRECISION`.
+    graphs : bool
+        False: kernels of a plan that repeats are launched one by one on CUDA, not as one graph.
+        `$CUCUDNN_GRAPHS=0`.
     """
 
     device: str = ""
@@ -56,6 +59,7 @@ class Settings:
     fuse: bool = True
     host_fallback: bool = False
     precision: str = "float32"
+    graphs: bool = True
 
     def __post_init__(self) -> None:
         if self.compile not in COMPILE_MODES:
@@ -85,6 +89,7 @@ def from_environment() -> Settings:
         fuse=get("CUCUDNN_FUSE", "1") not in ("0", "false", "no"),
         host_fallback=get("CUCUDNN_HOST_FALLBACK", "0") in ("1", "true", "yes"),
         precision=get("CUCUDNN_PRECISION", "") or "float32",
+        graphs=get("CUCUDNN_GRAPHS", "1") not in ("0", "false", "no"),
     )
 
 

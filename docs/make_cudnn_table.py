@@ -16,7 +16,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from cucudnn.graph import shapes
 from cucudnn.lowering import cudnn_graph, cudnn_table
+from cucudnn.lowering.cudnn_attention import Attention
 from cucudnn.lowering.cudnn_graph import Problem
 
 EXTENT, CHANNELS = 28, 64
@@ -36,7 +38,7 @@ def problem_of(kind: cudnn_table.Kind, steps: tuple[str, ...]) -> Problem:
     )  # fmt: skip
 
 
-def answer(problem: Problem, description: str) -> str:
+def answer(problem: Problem | Attention, description: str) -> str:
     """What cuDNN has: "precompiled", "runtime", "slow" or "none"."""
     import cudnn
 
@@ -45,10 +47,31 @@ def answer(problem: Problem, description: str) -> str:
         "device_property": cudnn.create_device_properties(description), "sm_version": version
     }  # fmt: skip
     try:
-        graph = cudnn_graph.planned(problem, **where)
+        graph = problem.planned(**where)
     except (cudnn.cudnnGraphNotSupportedError, RuntimeError, ValueError):
         return "none"
     return cudnn_graph.quality_of(graph)
+
+
+def attention_of(kind: str, what: str) -> Attention:
+    """Typical attention of a kind."""
+    dtype, grouped, extent = kind.split()
+    query = (2, 8, 256, int(extent))
+    key = (2, 2 if grouped == "grouped" else 8, 256, int(extent))
+    sizes = (query, key, key, query)
+    mask = (2, 8, 256, 256) if what == "mask" else ()
+    strides = tuple(shapes.c_strides(s, 1) for s in sizes)
+    return Attention(
+        dtype, sizes, strides, 0.125, what == "causal", mask, dtype if mask else ""
+    )  # fmt: skip
+
+
+def attention_answers(description: str) -> dict[str, dict[str, str]]:
+    """The answers for attention."""
+    found: dict[str, dict[str, str]] = {}
+    for kind, what in cudnn_table.attention_kinds():
+        found.setdefault(kind, {})[what] = answer(attention_of(kind, what), description)
+    return found
 
 
 def _child(kind: cudnn_table.Kind, description: str, pipe: Any) -> None:
@@ -86,6 +109,7 @@ def main() -> None:
         "device": json.loads(description)["deviceName"],
         "cudnn": cudnn.backend_version_string(),
         "frontend": cudnn.__version__,
+        "attention": attention_answers(description),
         "rows": {" ".join(map(str, k)): row for k, row in zip(kinds, rows, strict=True)},
     }
     print(json.dumps(table, indent=1))

@@ -12,6 +12,8 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs/performance.md"
 BEGIN, END = "<!-- tables -->\n", "<!-- end of tables -->"
 FILES = {"h200.json": "One NVIDIA H200", "h200-rows.json": "The same", "cpu.json": "Two cores"}
+LIBRARIES = "libraries-h200.json"  # of benchmarks/libraries.py
+LIBRARY_PEERS = ("cucudnn", "cucudnn.jit", "torch", "torch.compile", "cupy", "jax.jit")
 PEERS = ("cucudnn", "numpy", "cupy", "torch", "torch.compile", "jax.jit", "numexpr")
 
 
@@ -22,7 +24,30 @@ def tables() -> str:
         path = ROOT / "benchmarks/results" / file
         if path.exists():
             parts.append(_table(json.loads(path.read_text()), machine, file))
+    path = ROOT / "benchmarks/results" / LIBRARIES
+    if path.exists():
+        parts.append(_libraries(json.loads(path.read_text())))
     return "\n".join(parts)
+
+
+def _libraries(results: dict[str, Any]) -> str:
+    """What libraries compute, beside other libraries."""
+    rows = results["results"]
+    peers = sorted({p for row in rows for p in row["us"]}, key=LIBRARY_PEERS.index)
+    lines = [
+        f"The same, {results['date'][:10]}, by libraries, µs a call "
+        f"([{LIBRARIES}](../benchmarks/results/{LIBRARIES})):",
+        "",
+        "| task | mode | " + " | ".join(peers) + " | best of the others |",
+        "| --- | --- |" + " ---: |" * (len(peers) + 1),
+    ]
+    for row in rows:
+        times = row["us"]
+        cells = [f"{times[p]:.0f}" if p in times else "–" for p in peers]
+        ratio = row["ratio_to_best_peer"]
+        best = f"{1 / ratio:.2f}×" if ratio else ""
+        lines.append(f"| {row['task']} | {row['mode']} | " + " | ".join(cells) + f" | {best} |")
+    return "\n".join(lines) + "\n"
 
 
 def _table(results: dict[str, Any], machine: str, file: str) -> str:

@@ -23,7 +23,7 @@ FEW_STEPS = [3, 6]
 LONG = 20_000  # programs of any length; those of larger seeds have few steps
 KINDS = (
     *graphs.KINDS, "view", "binary", "reduction", "spread", "gather", "rows", "random", "write",
-    "add", "matmul", "scan", "sort", "cast", "twice", "roll", "pad", "shared", "shared",
+    "add", "matmul", "scan", "scans", "sort", "cast", "twice", "roll", "pad", "shared", "shared",
     "fill", "columns",
 )  # fmt: skip
 INDICES = [np.array([1, 0, 1]), np.array([[0], [1]]), np.array([0])]
@@ -56,7 +56,7 @@ def program(xp: Any, seed: int, arrays: list[Any]) -> list[Any]:
 
 def _step(xp: Any, kind: str, x: Any, y: Any, number: float) -> Any:
     own = _OWN.get(kind)
-    if not x.ndim and kind in ("scan", "twice", "rows"):
+    if not x.ndim and kind in ("scan", "scans", "twice", "rows"):
         return x + 1  # NumPy takes a scalar for a vector there
     if own is None:
         if kind == "binary" and number > 0.8:
@@ -132,6 +132,10 @@ _OWN: dict[str, Any] = {
     "fill": _filled,
     "matmul": lambda xp, x, y, n: xp.matmul(x, y.T) * 0.25,
     "scan": lambda xp, x, y, n: xp.cumsum(x * 0.5, axis=-1 if n < 0.5 else 0),
+    "scans": lambda xp, x, y, n: (
+        xp.cumsum(x + y if n < 0.7 else x, axis=-1) - (y if n < 0.3 else 1),
+        xp.maximum.accumulate(x if n < 0.5 else x * 2, axis=-1 if n < 0.8 else 0) * 0.5,
+    ),
     "sort": lambda xp, x, y, n: xp.sort(x + 1, axis=-1),
     "cast": lambda xp, x, y, n: x.astype(np.float64 if n < 0.5 else np.float32),
     "twice": lambda xp, x, y, n: (x + y, (x + y) * x, xp.max(x + y, axis=-1)),
@@ -202,6 +206,10 @@ def _check_limits(group: Group) -> None:
         assert node not in group.loads, node
         for child in operands(node):
             assert child in here or child.op is ops.scalar, f"{node} lacks {child}"
+        if node.op.kind is Kind.SCAN:
+            assert places[0].offset == 0
+            assert shapes.size(group.space) == node.size
+            assert shapes.size(group.reduced) == node.shape[node.attrs[1]]
         if node.op.kind is Kind.REDUCTION:
             assert group.written is None
             assert len(places) == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import gc
 import threading
 from contextlib import contextmanager
 
@@ -83,10 +84,17 @@ def limited(pool, **limit):
         pool.set_limit()
 
 
+def settle(pool):
+    """Nothing of other tests is pending, or waits to be freed."""
+    xp.synchronize()
+    gc.collect()
+    pool.free_all_blocks()
+
+
 def test_a_pool_counts_what_is_used_and_gives_back_what_is_not(device):
     pool = xp.get_default_memory_pool()
     assert xp.get_default_memory_pool(device).get_limit() == pool.get_limit() == 0
-    pool.free_all_blocks()
+    settle(pool)
     used, total = pool.used_bytes(), pool.total_bytes()
     x = xp.zeros(1 << 24, dtype=xp.uint8)
     xp.synchronize()
@@ -103,7 +111,7 @@ def test_a_pool_counts_what_is_used_and_gives_back_what_is_not(device):
 
 def test_a_limit_is_kept_and_the_error_names_what_is_there(device):
     pool = xp.get_default_memory_pool()
-    pool.free_all_blocks()
+    settle(pool)
     limit = pool.total_bytes() + (1 << 23)
     with limited(pool, size=limit):
         assert pool.get_limit() == limit

@@ -463,6 +463,7 @@ def library(
 def prefixes(op: Op, node: Node, axis: int, strides: Strides) -> Node:
     """Each element combined with all before it along an axis, laid out as NumPy's result of an
     operand with those strides."""
-    result = library(ops.scan, (node,), node.shape, node.dtype, (op, axis))
-    result.relay(shapes.k_strides(node.shape, [strides], node.dtype.itemsize))
-    return result
+    strides = shapes.k_strides(node.shape, [strides], node.dtype.itemsize)
+    if node.shape[axis] < 2:
+        return copy(node, strides)
+    return Node(ops.scan, (node,), node.shape, node.dtype, strides, node.device, (op, axis))

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
-from ..graph import dtypes, ops
+from ..graph import dtypes, ops, shapes
 from ..graph.node import Node
-from ..graph.shapes import broadcast
+from ..graph.shapes import Shape, broadcast
+from ..lowering import cudnn_attention, library
 from . import apply
 from .formula import Term, beside, brought, combined, exp, formula, place, real, where
 from .layers import dropout
 from .linear_algebra import matmul
-from .ndarray import as_array, converted, ndarray, reshaped
+from .ndarray import as_array, converted, ndarray, record, reshaped
 
 NAME = "scaled_dot_product_attention"
 
@@ -32,7 +34,7 @@ def scaled_dot_product_attention(
     """softmax(query keyᵀ scale + mask) value, the softmax along keys.
 
     Vaswani et al., Attention is all you need, 2017. Halves are multiplied and summed in float32,
-    and rounded once.
+    and rounded once; on CUDA, where cuDNN computes all of it, the weights are rounded too.
 
     Parameters
     ----------
@@ -72,9 +74,13 @@ def scaled_dot_product_attention(
     dtype = dtypes.floating_of(query.dtype)
     wide = dtypes.computed(dtype)
     heads = query.shape[:-2]
+    factor = 1 / math.sqrt(query.shape[-1]) if scale is None else float(scale)
+    if not dropout_p:
+        whole = _in_one_call(query, key, value, attn_mask, is_causal, factor, enable_gqa)
+        if whole is not None:
+            return whole
     if enable_gqa:
         query, key, value = _grouped(query, key, value)
-    factor = 1 / math.sqrt(query.shape[-1]) if scale is None else float(scale)
     wide_query = formula(lambda t: t * factor, converted(query, wide, copy=False))
     scores = matmul(wide_query, converted(key, wide, copy=False).mT)
     weights = _weights(scores, attn_mask, is_causal, heads)
@@ -106,6 +112,87 @@ def _grouped(query: ndarray, key: ndarray, value: ndarray) -> tuple[ndarray, nda
     shape = (*query.shape[:-3], few, heads // few, *query.shape[-2:])
     keys, values = (reshaped(x, (*x.shape[:-2], 1, *x.shape[-2:])) for x in (key, value))
     return reshaped(query, shape), keys, values
+
+
+# --- as one call ----------------------------------------------------------------------------------
+
+
+def _in_one_call(
+    query: ndarray, key: ndarray, value: ndarray, attn_mask: Any, is_causal: bool, factor: float,
+    enable_gqa: bool,
+) -> ndarray | None:  # fmt: skip
+    """The result as a library computes it; None where the library table has nothing for this."""
+    if not library.has(ops.attention, query.device.kind) or not dtypes.is_half(query.dtype):
+        return None
+    operands = [query, key, value]
+    if attn_mask is not None:
+        operands.append(beside(NAME, as_array(attn_mask, query.device.name), query, "attn_mask"))
+    sizes = tuple([x.shape for x in operands])
+    if not _is_one_call(query.dtype.name, sizes, is_causal, enable_gqa):
+        return None
+    final = (*query.shape[:-1], value.shape[-1])
+
+    def make(*nodes: Node) -> Node:
+        whole = [_reshaped(n, _of_four(n.shape)) for n in nodes]
+        return _reshaped(_call(whole, factor, is_causal), final)
+
+    return record(make, *operands)
+
+
+@functools.lru_cache(maxsize=4096)
+def _is_one_call(dtype: str, sizes: tuple[Shape, ...], is_causal: bool, enable_gqa: bool) -> bool:
+    """Whether cuDNN has a plan for query, key, value and perhaps a mask of such shapes: nothing is
+    broadcast but the mask."""
+    if any(len(s) > 4 for s in sizes) or len({len(s) for s in sizes[:3]}) > 1:
+        return False
+    query, key, value, *masks = [_of_four(s) for s in sizes]
+    heads, few = query[1], key[1]
+    if not few or (heads % few if enable_gqa else heads != few):
+        return False
+    if key[0] != query[0] or value[:2] != key[:2]:
+        return False
+    scores = (*query[:3], key[2])
+    for given, mask in zip(sizes[3:], masks, strict=True):
+        fits = all(n in (1, m) for n, m in zip(mask, scores, strict=True))
+        if not fits or len(given) > len(sizes[0]):
+            return False
+    return cudnn_attention.has_plan(dtype, (query, key, value), bool(masks), is_causal)
+
+
+def _of_four(shape: Shape) -> Shape:
+    return (1,) * (4 - len(shape)) + shape
+
+
+def _reshaped(node: Node, shape: Shape) -> Node:
+    return node if node.shape == shape else apply.reshape(node, shape)
+
+
+def _call(operands: list[Node], factor: float, is_causal: bool) -> Node:
+    """The library's node, laid out as the query. Queries that see nothing get zeros."""
+    query, _, value, *masks = operands
+    dtype, shape = query.dtype, (*query.shape[:3], value.shape[3])
+    added = [_as_summand(m, dtype) for m in masks]
+    node = apply.library(
+        ops.attention, (*operands[:3], *added), shape, dtype, (factor, bool(is_causal))
+    )
+    strides = shapes.k_strides(shape, [query.strides], dtype.itemsize)
+    if strides[-1] == dtype.itemsize:
+        node.relay(strides)
+    for mask in added:
+        blind = Term(mask).reduced(ops.max_, (3,)).equals(-math.inf)
+        node = where(blind, 0.0, Term(node)).node
+    return node
+
+
+def _as_summand(mask: Node, dtype: dtypes.DType) -> Node:
+    """What is added to the scores: nothing where a mask of bool is true."""
+    if mask.dtype.kind == "b":
+        hidden = apply.full((), -math.inf, dtype, mask.device)
+        return where(Term(mask), 0.0, Term(hidden)).node
+    return mask if mask.dtype == dtype else apply.cast(mask, dtypes.float32)
+
+
+# --- as products and a softmax --------------------------------------------------------------------
 
 
 def _weights(scores: ndarray, mask: Any, is_causal: bool, heads: tuple[int, ...]) -> ndarray:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from ..graph import dtypes, ops, shapes
+from ..graph import dtypes, shapes
 from ..graph.dtypes import DType
 from ..graph.node import Node
 from ..graph.ops import Op
@@ -16,10 +16,11 @@ from ..lowering import device as devices
 from . import apply
 from .ndarray import as_array, converted, ndarray, operand, record
 from .options import REDUCTIONS
-from .scalar_source import UncompilableError
+from .scalar_source import SeveralResultsError, UncompilableError
 from .tracing import Trace, record_trace, trace
 
 if TYPE_CHECKING:
+    from .scalar_expressions import Part
     from .scalar_function import ScalarFunction
 
 P = ParamSpec("P")
@@ -29,7 +30,7 @@ R = TypeVar("R")
 # --- map ------------------------------------------------------------------------------------------
 
 
-def map(f: Callable[..., Any], /, *arrays: Any) -> ndarray:  # noqa: A001 - Python's name for it
+def map(f: Callable[..., Any], /, *arrays: Any) -> Any:  # noqa: A001 - Python's name for it
     """Apply a function of scalars to every element.
 
     The function is called once, with arrays that have no values. If it only computes, what it does
@@ -42,15 +43,17 @@ def map(f: Callable[..., Any], /, *arrays: Any) -> ndarray:  # noqa: A001 - Pyth
     Parameters
     ----------
     f : callable
-        Takes one scalar for each array, and returns one. Dtypes follow NumPy; Python numbers are
-        weak; Python's integers are int64. A variable that gets different dtypes on different ways
-        has the dtype that they promote to.
+        Takes one scalar for each array, and returns one, or a tuple of several. Dtypes follow
+        NumPy; Python numbers are weak; Python's integers are int64. A variable that gets different
+        dtypes on different ways has the dtype that they promote to.
     *arrays : array_like
         They are broadcast together.
 
     Returns
     -------
-    ndarray
+    ndarray, or a tuple of them
+        One for each result. Results that are evaluated together are one kernel, in which what is
+        compiled from its source is computed for each of them.
 
     Raises
     ------
@@ -77,14 +80,24 @@ def map(f: Callable[..., Any], /, *arrays: Any) -> ndarray:  # noqa: A001 - Pyth
     if traced is not None:
         of_arrays = [x for x in operands if type(x) is ndarray]
         shape = shapes.broadcast(*(x.shape for x in of_arrays))
-        return record_trace(traced, of_arrays, shape, of_arrays[0].device.name)
+        if isinstance(traced, tuple):
+            return tuple(record_trace(t, of_arrays, shape, device) for t in traced)
+        return record_trace(traced, of_arrays, shape, device)
     kinds = [x.dtype if type(x) is ndarray else type(x) for x in operands]
-    function, extra = _compiled(f, kinds, problem, baked=False)
-    operands += [operand(v, device) for v in extra]
-    return record(lambda *nodes: apply.elementwise(function.op, *nodes), *operands)
+
+    def result(part: Part) -> ndarray:
+        function, extra = _compiled(f, kinds, problem, baked=False, part=part)
+        every = [*operands, *(operand(v, device) for v in extra)]
+        return record(lambda *nodes: apply.elementwise(function.op, *nodes), *every)
+
+    try:
+        return result(None)
+    except SeveralResultsError as error:
+        count = error.count
+    return tuple(result((i, count)) for i in range(count))
 
 
-def _try(f: Any, shown: Sequence[Any]) -> tuple[Trace | None, Exception | None]:
+def _try(f: Any, shown: Sequence[Any]) -> tuple[Trace | tuple[Trace, ...] | None, Exception | None]:
     """Trace; a failure may only mean that the function must be compiled from its source."""
     try:
         return trace(f, shown), None
@@ -93,12 +106,14 @@ def _try(f: Any, shown: Sequence[Any]) -> tuple[Trace | None, Exception | None]:
 
 
 def _compiled(
-    f: Any, kinds: Sequence[Any], problem: Exception | None, *, baked: bool
+    f: Any, kinds: Sequence[Any], problem: Exception | None, *, baked: bool, part: Part = None
 ) -> tuple[ScalarFunction, list[Any]]:
     from . import scalar_function as scalars  # not needed to import the package
 
     try:
-        return scalars.compiled(f, kinds, baked=baked)
+        return scalars.compiled(f, kinds, baked=baked, part=part)
+    except SeveralResultsError:
+        raise
     except UncompilableError as error:
         if problem is None:
             raise
@@ -168,11 +183,12 @@ def scan(f: Callable[[Any, Any], Any], x: Any, /, axis: int = -1, initial: Any =
     Parameters
     ----------
     f : callable
-        An associative function of two scalars, as for `reduce`.
+        An associative function of two scalars, as for `reduce`. Elements are combined in the one
+        order of scans, that of `cumulative_sum`.
     x : array_like
     axis : int, default -1
     initial : scalar, optional
-        Combined first.
+        Combined with each result from the left.
 
     Returns
     -------
@@ -185,8 +201,8 @@ def scan(f: Callable[[Any, Any], Any], x: Any, /, axis: int = -1, initial: Any =
 
     def make(node: Node, *initial: Node) -> Node:
         strides = shapes.c_strides(node.shape, node.dtype.itemsize)
-        attrs = (function.op, axis)
-        return Node(ops.scan, (node, *initial), node.shape, node.dtype, strides, node.device, attrs)
+        result = apply.prefixes(function.op, node, axis, strides)
+        return apply.elementwise(function.op, *initial, result) if initial else result
 
     return record(make, x, *([] if first is None else [first]), scalar=False)
 
@@ -225,6 +241,8 @@ def _step(name: str, f: Any, dtype: DType) -> tuple[ScalarFunction, Op | None]:
 
     traced, problem = _try(f, [(dtype, "cpu")] * 2)
     known: Op | None = None
+    if isinstance(traced, tuple):
+        raise TypeError(f"{name}: the function returns {len(traced)} numbers, where one is wanted")
     if traced is not None and isinstance(traced.result, Node):
         called = getattr(f, "__name__", "step")
         called = called if called.isidentifier() else "lambda"

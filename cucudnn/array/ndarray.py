@@ -15,7 +15,7 @@ import numpy as np
 from ..graph import dtypes, ops, shapes
 from ..graph.dtypes import DType
 from ..graph.node import Node, Storage, base_of, pending_closure, store
-from ..graph.ops import Op
+from ..graph.ops import Kind, Op
 from ..graph.shapes import Shape, Strides
 from ..lowering import device as devices
 from ..lowering import evaluate as evaluation
@@ -932,10 +932,30 @@ def _other_dtype(node: Node, offset: int, g: Any) -> Node:
         shown = apply.elementwise(ops.imag if part else ops.real, whole)
         shown.shared = node.shared
         return apply.broadcast_to(shown, g.shape)  # what is broadcast stays so
+    return _bytes_as(node, offset, g)
+
+
+def _bytes_as(node: Node, offset: int, g: Any) -> Node:
+    """A stored node with what bytes are in another dtype, copied by the device's library."""
     device = devices.get(node.device)
     evaluation.evaluate([node])
     dtype = dtypes.canonical(g.dtype)
-    return _leaf(device.download(node, offset, g.shape, g.strides, dtype), device)
+    axes = _from_outermost(g.ndim, shapes.like_strides(g.shape, g.strides, dtype.itemsize))
+    turned = g.transpose(axes)
+    shown = Node(ops.leaf, (), turned.shape, dtype, turned.strides, node.device)
+    if any(place % dtype.itemsize for place in (offset, *g.strides)):  # a GPU reads no such words
+        size = dtype.itemsize
+        shape, strides = (*turned.shape, size), (*turned.strides, 1)
+        shown = Node(ops.leaf, (), shape, np.dtype(np.uint8), strides, node.device)
+    with device.use():
+        array = evaluation.with_room(device, device.view(node.data, shown, offset).copy)
+        array = array.view(dtype).reshape(turned.shape)
+        return _adopted(array.transpose(np.argsort(axes).tolist()), device)
+
+
+def _from_outermost(ndim: int, strides: Strides) -> list[int]:
+    """The axes, from the one of the largest stride to the one of the smallest."""
+    return sorted(range(ndim), key=lambda a: (-strides[a], a))
 
 
 def plain(x: Any) -> Any:
@@ -943,9 +963,13 @@ def plain(x: Any) -> Any:
     lock of a device may be taken while recording."""
     if type(x) is not ndarray or x._geometry is None or not shows_other_bytes(x):
         return x
-    g, device = x._geometry, x._storage.node.device
+    g = x._geometry
     once = tuple(slice(0, 1 if s == 0 else None) for s in g.strides)  # what is broadcast stays so
-    read = from_host(view(x, g[(*once, ...)])._host(), device, scalar=x._scalar)
+    unit.settle()
+    with x.device.lock:
+        node = node_of(view(x, g[(*once, ...)]))
+    with recording:
+        read = wrap(node, scalar=x._scalar)
     if read.shape == g.shape:
         return read
     return view(read, np.broadcast_to(geometry(read), g.shape))
@@ -983,9 +1007,12 @@ unlooked: dict[str, list[Any]] = {}
 
 
 def finish(result: ndarray, node: Node) -> ndarray:
-    """What remains after recording: run it now if it reads shared memory or nothing is fused."""
+    """What remains after recording: run it now if it reads shared memory or nothing is fused, and
+    what a library call reads if a GPU has waited long for work."""
     if reads_shared(node) or not current().fuse:
         unit.run_or_defer(node)
+    elif node.op.kind is Kind.LIBRARY and node.device != "cpu" and unit.is_bare():
+        evaluation.start_early(node)
     return result
 
 
@@ -1065,7 +1092,7 @@ def _leaf(array: np.ndarray[Any, Any], device: Device) -> Node:
     unit.note("takes values of the host")
     dtype = dtypes.canonical(array.dtype)
     strides = shapes.like_strides(array.shape, array.strides, dtype.itemsize)
-    order = sorted(range(array.ndim), key=lambda a: (-strides[a], a))
+    order = _from_outermost(array.ndim, strides)
     source = np.ascontiguousarray(array.transpose(order), dtype=dtype)
     node = Node(ops.leaf, (), array.shape, dtype, strides, device.name)
     store(node, evaluation.with_room(device, partial(device.upload, source)))
@@ -1075,15 +1102,21 @@ def _leaf(array: np.ndarray[Any, Any], device: Device) -> Node:
 
 def from_native(array: Any, device: Device, *, scalar: bool = False) -> ndarray:
     """A handle on a fresh array of the device's library (NumPy, CuPy), which nobody else has."""
-    dtype = dtypes.canonical(array.dtype)
     with device.use():
-        if not shapes.is_dense(array.shape, array.strides, dtype.itemsize):
-            array = array.copy()
-        node = Node(ops.leaf, (), array.shape, dtype, array.strides, device.name)
-        store(node, device.adopt(array))
-    logs[device.name].made += node.nbytes
+        node = _adopted(array, device)
     with recording:
         return wrap(node, scalar=scalar)
+
+
+def _adopted(array: Any, device: Device) -> Node:
+    """A stored node on a fresh array of the device's library. The device is in use."""
+    dtype = dtypes.canonical(array.dtype)
+    if not shapes.is_dense(array.shape, array.strides, dtype.itemsize):
+        array = array.copy()
+    node = Node(ops.leaf, (), array.shape, dtype, array.strides, device.name)
+    store(node, device.adopt(array))
+    logs[device.name].made += node.nbytes
+    return node
 
 
 def _unpickle(array: np.ndarray[Any, Any], device: str, scalar: bool) -> ndarray:

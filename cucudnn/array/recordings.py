@@ -140,6 +140,8 @@ class Recording(NamedTuple):
         """Whether everything that it depends on is as it was, and apart from the arguments."""
         if settings is not self.settings and settings != self.settings:
             return False
+        if not self.replay.is_current:
+            return False
         return self.guards.hold() and are_apart(given, self.guards)
 
     def again(self, given: Given) -> Any:

@@ -12,11 +12,12 @@ from . import scalar_calls as calls
 from . import scalar_text as text
 from .ndarray import ndarray
 from .scalar_names import Names, Static
-from .scalar_source import UncompilableError, refuse
+from .scalar_source import SeveralResultsError, UncompilableError, refuse
 from .scalar_text import Texts, Value
 
 Known = Value | Static
 Environment = dict[str, Known]
+Part = tuple[int, int] | None  # which of how many results is wanted, where there are several
 
 
 class Expressions:
@@ -28,7 +29,9 @@ class Expressions:
     texts: Texts
     parameters: dict[int, Operand]  # numbers from outside that it uses
 
-    def inlined(self, node: ast.Call, found: Static, arguments: Sequence[Known]) -> Value:
+    def inlined(
+        self, node: ast.Call, found: Static, arguments: Sequence[Known], part: Part
+    ) -> Value:
         """A call of a function that is compiled too."""
         raise NotImplementedError
 
@@ -172,6 +175,13 @@ class Expressions:
         return self.texts.choose(test, first, self.value(node.orelse, environment))
 
     def _on_call(self, node: ast.Call, environment: Environment) -> Known:
+        try:
+            return self.call(node, environment, None)
+        except SeveralResultsError as error:
+            raise self.refuse(node, f"{error}; `a, b = ...` can take them") from None
+
+    def call(self, node: ast.Call, environment: Environment, part: Part) -> Known:
+        """The result of a call, or a part of it."""
         if node.keywords or any(isinstance(a, ast.Starred) for a in node.args):
             raise self.refuse(node, "arguments by keyword or by * are not supported")
         if isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.expr):
@@ -183,13 +193,13 @@ class Expressions:
             raise self.refuse(node, "a number is called")
         arguments = [self.expression(a, environment) for a in node.args]
         call = calls.find(function.value)
-        if call is not None:
+        if call is not None and part is None:
             self.names.same(function)
             return call(self.texts, [self._number(node, a) for a in arguments])
         if self.names.function(function) is None or function.index < 0:
             name = getattr(function.value, "__name__", type(function.value).__name__)
             raise self.refuse(node, f"a call of {name} is not supported")
-        return self.inlined(node, function, arguments)
+        return self.inlined(node, function, arguments, part)
 
     def _number(self, node: ast.AST, x: Known) -> Value:
         if isinstance(x, Value):

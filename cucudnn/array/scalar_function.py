@@ -23,8 +23,9 @@ from ..graph.ops import Kind, Op
 from ..lowering.dialect import Writer
 from . import scalar_calls as calls
 from . import scalar_text as text
+from .scalar_expressions import Part
 from .scalar_names import Names, Static, function_of
-from .scalar_source import UncompilableError
+from .scalar_source import SeveralResultsError, UncompilableError
 from .scalar_syntax import Translation
 from .tracing import Trace
 
@@ -74,7 +75,7 @@ class _Bounded(OrderedDict[Hashable, Any]):
 
 
 _lock = threading.RLock()
-_compiled = _Bounded()  # (code, kinds, baked) → [(names, parameters, ScalarFunction), ...]
+_compiled = _Bounded()  # (code, kinds, …) → [(names, parameters, what was found), ...]
 _by_text = _Bounded()  # (text, kinds) → ScalarFunction
 
 
@@ -82,7 +83,7 @@ _by_text = _Bounded()  # (text, kinds) → ScalarFunction
 
 
 def compiled(
-    f: Any, kinds: Sequence[Operand], *, baked: bool = False
+    f: Any, kinds: Sequence[Operand], *, baked: bool = False, part: Part = None
 ) -> tuple[ScalarFunction, list[Any]]:
     """A function compiled from its syntax tree, for arguments of given kinds.
 
@@ -93,6 +94,8 @@ def compiled(
     kinds : sequence of dtype or type
     baked : bool
         Write the numbers of closures and globals into the text. Else each is one more argument.
+    part : (int, int), optional
+        Which of how many results, of a function that returns a tuple.
 
     Returns
     -------
@@ -100,6 +103,8 @@ def compiled(
 
     Raises
     ------
+    SeveralResultsError
+        If it returns a tuple, and no part is asked for.
     TypeError
         If it cannot be compiled. The text names file and line.
     """
@@ -110,23 +115,27 @@ def compiled(
         bound is not f,
         tuple(map(text.tag, kinds)),
         baked,
+        part,
     )
     with _lock:
         known = _compiled.find(key)
-        for names, parameters, found in known or ():
+        for names, parameters, found in known or ():  # noqa: B007 - used after the loop
             values = names.again(f, parameters)
             if values is not None:
-                names.check_limits(dict(zip(parameters, values, strict=True)))
-                return found, values
-        names, parameters, found = _compile(f, kinds, baked)
-        _compiled.keep(key, [(names, parameters, found), *(known or ())][:ALTERNATIVES])
-        names.check_limits({i: names.values[i] for i in parameters})
-        return found, [names.values[i] for i in parameters]
+                break
+        else:
+            names, parameters, found = _compile(f, kinds, baked, part)
+            _compiled.keep(key, [(names, parameters, found), *(known or ())][:ALTERNATIVES])
+            values = [names.values[i] for i in parameters]
+        if isinstance(found, SeveralResultsError):
+            raise SeveralResultsError(str(found), found.count)
+        names.check_limits(dict(zip(parameters, values, strict=True)))
+        return found, values
 
 
 def _compile(
-    f: Any, kinds: Sequence[Operand], baked: bool
-) -> tuple[Names, tuple[int, ...], ScalarFunction]:
+    f: Any, kinds: Sequence[Operand], baked: bool, part: Part
+) -> tuple[Names, tuple[int, ...], ScalarFunction | SeveralResultsError]:
     whole = Translation(f, baked=baked)
     start, arguments = Static(f, 0), [text.Value(k, "", "") for k in kinds]
     first: list[Any] = []
@@ -136,7 +145,10 @@ def _compile(
     if function_of(start.value) is None:
         return whole.names, (), _of_known(start.value, kinds)
     code = function_of(start.value).__code__  # type: ignore[union-attr]
-    entry = whole.function(start, code, [*first, *arguments], code.co_firstlineno)
+    try:
+        entry = whole.function(start, code, [*first, *arguments], code.co_firstlineno, part)
+    except SeveralResultsError as error:
+        return whole.names, (), error.with_traceback(None)
     parameters = entry.all_parameters()
     names: dict[str, Any] = {}
     c, py = "", ""
@@ -149,7 +161,9 @@ def _compile(
         whole.names.limits.update((int(p[1:]), d) for p, d in function.texts.limits)
     c = "".join(helpers) + c
     every = (*kinds, *(whole.names.parameters[i] for i in parameters))
-    made = _make(entry.name, every, entry.kind, c, _Python(py, entry.name, names), entry.texts.work)
+    reference = _Python(py, entry.name, names)
+    loops = any(function.texts.loops for function in entry.with_callees())
+    made = _make(entry.name, every, entry.kind, c, reference, entry.texts.work, loops=loops)
     return whole.names, parameters, made
 
 
@@ -255,6 +269,8 @@ def _make(
     body: str,
     reference: Callable[..., Any],
     work: int,
+    *,
+    loops: bool = False,
 ) -> ScalarFunction:
     """The function of a text. Equal texts for equal kinds are one function."""
     key = (body, tuple(map(text.tag, kinds)), text.tag(kind))
@@ -275,6 +291,7 @@ def _make(
                 work=work,
                 summary="A function of scalars.",
                 prelude=f"namespace {space} {{\n{body}}}\n",
+                loops=loops,
             )
             found = ScalarFunction(tuple(kinds), kind, op)
             _by_text.keep(key, found)

@@ -16,6 +16,14 @@ class UncompilableError(TypeError):
     """Something that is not compiled to a scalar function. The text names file and line."""
 
 
+class SeveralResultsError(UncompilableError):
+    """A function that returns several numbers, where one is wanted."""
+
+    def __init__(self, text: str, count: int) -> None:
+        super().__init__(text)
+        self.count = count
+
+
 def refuse(code: CodeType, line: int, what: str) -> UncompilableError:
     """The error for a line of a function."""
     return UncompilableError(f"{code.co_filename}:{line}: {what}")

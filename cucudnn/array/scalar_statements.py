@@ -19,8 +19,9 @@ from ..graph.dtypes import Operand
 from ..lowering.dialect import Writer
 from . import scalar_calls as calls
 from . import scalar_text as text
-from .scalar_expressions import Environment, Expressions, Known
+from .scalar_expressions import Environment, Expressions, Known, Part
 from .scalar_names import Static
+from .scalar_source import SeveralResultsError
 from .scalar_text import Value
 
 LOOP_WORK = 16  # how often a loop is taken to run
@@ -36,6 +37,7 @@ class Statements(Expressions):
     variables: dict[str, Operand]
     temporaries: int
     loops: list[tuple[ast.AST, Environment, list[Environment]]]
+    part: Part  # of the results
 
     # --- where ways meet --------------------------------------------------------------------------
 
@@ -127,8 +129,35 @@ class Statements(Expressions):
     def _do_return(self, node: ast.Return, environment: Environment) -> bool:
         if node.value is None:
             raise self.refuse(node, "return without a value")
-        self._give(self.expression(node.value, environment))
+        self._give(self.result(node.value, environment))
         return True
+
+    def result(self, node: ast.expr, environment: Environment) -> Known:
+        """What is returned; of several numbers the one that is wanted."""
+        if isinstance(node, ast.IfExp):
+            test = self.texts.truth(self.value(node.test, environment))
+            if test.constant is not None:
+                return self.result(node.body if test.constant else node.orelse, environment)
+            first, second = (self.result(x, environment) for x in (node.body, node.orelse))
+            return self.texts.choose(test, self._number(node, first), self._number(node, second))
+        if isinstance(node, ast.Tuple):
+            count = len(node.elts)
+            if self.part is None:
+                where = f"{self.code.co_filename}:{node.lineno}"
+                raise SeveralResultsError(
+                    f"{where}: {self.code.co_name} returns {count} numbers, where one is wanted",
+                    count,
+                )
+            if count == self.part[1]:
+                return self.expression(node.elts[self.part[0]], environment)
+        elif isinstance(node, ast.Call):
+            with self.at(node):
+                return self.call(node, environment, self.part)
+        elif self.part is None:
+            return self.expression(node, environment)
+        raise self.refuse(
+            node, f"{self.code.co_name} does not always return {self.part[1]} numbers"
+        )
 
     def _do_assign(self, node: ast.Assign, environment: Environment) -> bool:
         first = node.targets[0]
@@ -156,7 +185,7 @@ class Statements(Expressions):
 
     def _unpack(self, node: ast.Assign, target: ast.Tuple, environment: Environment) -> None:
         """`a, b = b, a % b`: everything is computed before anything is set."""
-        values = self._several(node.value, environment)
+        values = self._several(node.value, environment, len(target.elts))
         if len(values) != len(target.elts):
             raise self.refuse(node, f"{len(values)} values for {len(target.elts)} variables")
         kept: list[Known] = []
@@ -172,7 +201,7 @@ class Statements(Expressions):
         for each, value in zip(target.elts, kept, strict=True):
             self._set(each, value, environment)
 
-    def _several(self, node: ast.expr, environment: Environment) -> list[Known]:
+    def _several(self, node: ast.expr, environment: Environment, count: int) -> list[Known]:
         if isinstance(node, ast.Tuple):
             return [self.expression(x, environment) for x in node.elts]
         if isinstance(node, ast.Call) and len(node.args) == 2 and not node.keywords:
@@ -181,7 +210,9 @@ class Statements(Expressions):
                 self.names.same(function)
                 operands = [self.value(x, environment) for x in node.args]
                 return [calls.operation(self.texts, n, operands) for n in ("FloorDiv", "Mod")]
-        raise self.refuse(node, "only `a, b = x, y` and divmod can be unpacked")
+        if isinstance(node, ast.Call):
+            return [self.call(node, environment, (i, count)) for i in range(count)]
+        raise self.refuse(node, "only `a, b = x, y` and calls can be unpacked")
 
     def _set(self, target: ast.expr, value: Known, environment: Environment) -> None:
         if not isinstance(target, ast.Name):
@@ -252,6 +283,7 @@ class Statements(Expressions):
         assert opening is not None
         breaks: list[Environment] = []
         self.loops.append((node, head, breaks))
+        self.texts.loops = True
         self.texts.repeated *= LOOP_WORK
         with self._block(*opening):
             inside = dict(head)

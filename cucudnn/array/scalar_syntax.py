@@ -10,7 +10,7 @@ from typing import Any
 from ..graph.dtypes import Operand
 from ..lowering.dialect import Writer
 from . import scalar_text as text
-from .scalar_expressions import Environment, Known
+from .scalar_expressions import Environment, Known, Part
 from .scalar_names import Names, Static
 from .scalar_source import definition, refuse
 from .scalar_statements import Statements, safe, variable_name
@@ -28,13 +28,14 @@ class Translation:
         self.open: list[CodeType] = []  # being translated: a call of one of them is recursion
 
     def function(
-        self, found: Static, code: CodeType, arguments: Sequence[Known], line: int
+        self, found: Static, code: CodeType, arguments: Sequence[Known], line: int, part: Part
     ) -> Function:
         """The translation of a function for arguments of given kinds."""
         callee = self.names.function(found)
         assert callee is not None
         key = (
             found.index,
+            part,
             *(
                 ("static", a.index, id(a.value)) if isinstance(a, Static) else text.tag(a.kind)
                 for a in arguments
@@ -44,7 +45,9 @@ class Translation:
             raise refuse(code, line, f"{callee.__name__} calls itself, which is not supported")
         if key not in self.functions:
             self.open.append(callee.__code__)
-            self.functions[key] = Function(self, found, callee, arguments, len(self.functions))
+            self.functions[key] = Function(
+                self, found, callee, arguments, len(self.functions), part
+            )
             self.functions[key].translate()
             self.open.pop()
         return self.functions[key]
@@ -60,6 +63,7 @@ class Function(Statements):
         function: FunctionType,
         arguments: Sequence[Known],
         number: int,
+        part: Part,
     ) -> None:
         self.whole = whole
         self.names = whole.names
@@ -67,6 +71,7 @@ class Function(Statements):
         self.code = function.__code__
         self.tree = definition(function)
         self.arguments = arguments
+        self.part = part
         name = "lambda" if self.code.co_name == "<lambda>" else safe(self.code.co_name)
         self.name = f"{name}_{number}"
         self.meetings: dict[Any, Operand] = {}  # (place, variable) → kind
@@ -98,7 +103,7 @@ class Function(Statements):
         environment = self._bound()
         if isinstance(self.tree, ast.Lambda):
             with self.at(self.tree.body):
-                self._give(self.expression(self.tree.body, environment))
+                self._give(self.result(self.tree.body, environment))
         elif not self.statements(self.tree.body, environment):
             raise self.refuse(self.tree, f"{self.code.co_name} may end without a return")
 
@@ -173,8 +178,10 @@ class Function(Statements):
         found[self] = None
         return found
 
-    def inlined(self, node: ast.Call, found: Static, arguments: Sequence[Known]) -> Value:
-        callee = self.whole.function(found, self.code, arguments, node.lineno)
+    def inlined(
+        self, node: ast.Call, found: Static, arguments: Sequence[Known], part: Part
+    ) -> Value:
+        callee = self.whole.function(found, self.code, arguments, node.lineno, part)
         self.callees[callee] = None
         self.texts.work += callee.texts.work * self.texts.repeated
         extra = [f"p{i}" for i in callee.all_parameters()]

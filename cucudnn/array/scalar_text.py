@@ -196,6 +196,7 @@ class Texts:
         self.helpers: dict[str, None] = {}  # C++ that the text needs
         self.limits: dict[tuple[str, DType], None] = {}  # parameters that must fit a dtype
         self.work = 0
+        self.loops = False
         self.repeated = 1  # how often the line that is being written runs, roughly
 
     def cast(self, x: Value, kind: Operand) -> Value:

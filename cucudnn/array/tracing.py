@@ -109,12 +109,13 @@ def _layout(
     return shape, shapes.k_strides(shape, order, itemsize)
 
 
-def trace(f: Callable[..., Any], arguments: Sequence[Any]) -> Trace | None:
+def trace(f: Callable[..., Any], arguments: Sequence[Any]) -> Trace | tuple[Trace, ...] | None:
     """Try a function. Arguments are (dtype, device) of arrays, and Python numbers as they are.
 
     Returns
     -------
-    None if it asked for a value, or did not give one number by elementwise operations alone.
+    A trace for each result, where f returns a tuple. None if it asked for a value, or did not give
+    numbers by elementwise operations alone.
 
     Raises
     ------
@@ -130,9 +131,16 @@ def trace(f: Callable[..., Any], arguments: Sequence[Any]) -> Trace | None:
                 nodes[-1].line = _NOWHERE
             handles.append(argument)
         result = f(*handles)
-        if isinstance(result, ndarray):
-            result = node_of(result)
-    return None if attempt.asked else _understood(nodes, result)
+        several = isinstance(result, tuple)
+        results = [
+            node_of(r) if isinstance(r, ndarray) else r for r in (result if several else (result,))
+        ]
+    if attempt.asked:
+        return None
+    found = [t for r in results if (t := _understood(nodes, r)) is not None]
+    if len(found) != len(results):
+        return None
+    return tuple(found) if several else found[0]
 
 
 def _without_value(dtype: DType, device: str) -> Node:

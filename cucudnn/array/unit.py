@@ -118,6 +118,11 @@ def is_waiting() -> bool:
     return bool(state.waiting)
 
 
+def is_bare() -> bool:
+    """True if nothing in this thread tries, watches or gathers what is recorded."""
+    return not state.tracing and state.watch is None and state.waiting is None
+
+
 @contextmanager
 def watched() -> Iterator[Watch]:
     """See what a function does in this block."""

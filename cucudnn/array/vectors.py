@@ -1,8 +1,9 @@
 """Products with vectors on CUDA: sums, which fuse with what is before and after them.
 
 Such a product reads each element of the larger operand once, so it takes as long as that, and the
-library's calls gain nothing. It is a sum where that operand's inner axis lies side by side: sums
-across rows of memory have too little to do at a time for a GPU, and stay calls.
+library's calls gain nothing. It is a sum where that operand's inner axis lies side by side, and
+where the operand is so small that a call costs more than the sum. Sums across the rows of a large
+one have too little to do at a time for a GPU, and stay calls.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from __future__ import annotations
 from ..graph import dtypes, ops
 from ..graph.node import Node
 from . import apply
+
+SMALL = 64 << 20  # bytes: a sum across so many takes a GPU less time than a call takes the host
 
 
 def matmul(a: Node, b: Node) -> Node:
@@ -27,8 +30,10 @@ def matmul(a: Node, b: Node) -> Node:
     if k == 1 and min(len(a.shape), len(b.shape)) > 1:
         return summed(result, a, b)
     larger, axis = (a, -1) if a.size >= b.size else (b, -2 if len(b.shape) > 1 else -1)
-    once = result.size * k == larger.size and larger.strides[axis] == larger.dtype.itemsize
-    return summed(result, a, b) if once else result
+    if result.size * k != larger.size:
+        return result
+    along = larger.strides[axis] == larger.dtype.itemsize
+    return summed(result, a, b) if along or larger.nbytes <= SMALL else result
 
 
 def summed(product: Node, a: Node, b: Node) -> Node:

@@ -55,6 +55,7 @@ class Op:
     cases: tuple[tuple[Any, ...], ...] = ()  # special values, as special.py says
     summary: str = ""
     prelude: str = ""  # C++ text that `expr` needs beyond scalar.h (functions of users)
+    loops: bool = False  # how long an element takes depends on its value
 
     def __repr__(self) -> str:
         return f"<op {self.name}>"
@@ -482,12 +483,15 @@ convolution_input = _add(
 convolution_weight = _add(
     Op("convolution_weight", 2, Kind.LIBRARY, "floating-point", summary="Its weight's gradient.")
 )
+# attrs: (scale, whether causal); inputs: (query, key, value), each (batch, heads, places, extent),
+# and perhaps what is added to the scores
+attention = _add(Op("attention", 3, Kind.LIBRARY, "floating-point", summary="Attention."))
 det = _add(Op("det", 1, Kind.LIBRARY, "floating-point", summary="Determinant."))
 # attrs: (function, extents, axes, norm): "fftn", "ifftn", "rfftn" or "irfftn", and for each of the
 # axes how many points are transformed: of the output for "irfftn", else of the input.
 fft = _add(Op("fft", 1, Kind.LIBRARY, "floating-point", summary="Discrete Fourier transform."))
-# attrs: (the user's op of two operands, axis). inputs: (x,) or (x, first), of which first is 0-d
-scan = _add(Op("scan", 1, Kind.LIBRARY, summary="Prefixes combined by a function."))
+# attrs: (the op of two operands that combines, axis), of which the axis has two elements or more
+scan = _add(Op("scan", 1, Kind.SCAN, work=8, summary="Prefixes combined by a function."))
 # attrs: (axis, whether descending, whether equals keep their order)
 sort = _add(Op("sort", 1, Kind.LIBRARY, reference=np.sort, summary="Elements in order."))
 argsort = _add(
@@ -499,5 +503,7 @@ searchsorted = _add(
 )
 # inputs: (x, int64 indices within its bounds); attrs: (axis,)
 take = _add(Op("take", 2, Kind.LIBRARY, reference=np.take, summary="Rows at indices."))
+# inputs: (x,); attrs: (numbers before and behind each axis, NumPy's mode)
+pad = _add(Op("pad", 1, Kind.LIBRARY, reference=np.pad, summary="Elements behind the ends."))
 # inputs: (x, int64 positions); a position counts x's elements in memory from its first one
 gather = _add(Op("gather", 2, Kind.INDEXED, work=4, summary="Elements at positions."))

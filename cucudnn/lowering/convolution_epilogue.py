@@ -1,4 +1,5 @@
-"""What cuDNN does with a convolution's result: a bias is added, then there is an activation."""
+"""What cuDNN does with a convolution's result: it may be multiplied by a scale, a bias and another
+array (a residual) may be added, then there may be an activation."""
 
 from __future__ import annotations
 
@@ -6,8 +7,8 @@ from ..graph import dtypes, ops
 from ..graph.node import Node
 from . import cudnn_graph, cudnn_table
 from .cudnn_graph import Problem
-from .epilogue import ROOT_HALF, Pattern, X, added, match
-from .group import Epilogue, Group
+from .epilogue import ROOT_HALF, Pattern, X, match
+from .group import NOWHERE, Epilogue, Group, through_view
 
 WORTHWHILE = 1 << 20  # bytes of a result from which on cuDNN compiles a kernel for it
 
@@ -20,8 +21,9 @@ _SIGMOID: Pattern = (
     (ops.add, 1.0, _SMALL),
 )
 _GROWN: Pattern = (ops.add, 1.0, (ops.exp, (ops.negative, X)))
-# As `nn` writes them, and as people do. relu is left to a kernel: cuDNN's loses some NaN.
+# As `nn` writes them, and as people do.
 ACTIVATIONS: tuple[tuple[str, Pattern], ...] = (
+    ("relu", (ops.maximum, X, 0.0)),
     ("silu", (ops.divide, X, _GROWN)),
     ("silu", (ops.multiply, X, _SIGMOID)),
     ("sigmoid", _SIGMOID),
@@ -42,13 +44,45 @@ def of_convolution(node: Node, reader: Group) -> Epilogue | None:
     if output.layout != node.layout:
         return None
     name, total = _activation(output)
-    bias = added(node, total, reader, 1)
-    if bias is None:
+    found = _operands(node, total, reader)
+    if found is None:
         return None
-    steps = ("bias", name) if name else ("bias",)
-    if not _is_good(node, steps):
+    steps = (*found, name) if name else tuple(found)
+    if not steps or not _is_good(node, steps):
         return None
-    return Epilogue(name, bias, output, tuple(reader.members))
+    members = tuple(reader.members)
+    return Epilogue(" ".join(steps), None, output, members, tuple(found.values()))
+
+
+def _operands(node: Node, total: Node, reader: Group) -> dict[str, Node] | None:
+    """The steps that lead from a convolution to a value, in their order, with their operands; None
+    if there are others."""
+    found: dict[str, Node] = {}
+    while total is not node:
+        for path, operand in (total.inputs or (), (total.inputs or ())[::-1]):
+            step = _step(node, total, operand, reader)
+            if step and step not in found and (path is node or path in reader.members):
+                break
+        else:
+            return None
+        found[step], total = operand, path
+    return dict(reversed(found.items()))
+
+
+def _step(node: Node, total: Node, operand: Node, reader: Group) -> str:
+    """What is done with an operand that the reader has in memory; empty for what cuDNN does not."""
+    base = through_view(operand, NOWHERE)[0]
+    if operand.shape != node.shape or base not in reader.loads or base is node:
+        return ""
+    if operand.dtype != node.dtype or total.dtype != node.dtype:
+        return ""
+    others = (a for a, n in enumerate(node.shape) if a != 1 and n > 1)
+    is_column = not any(operand.strides[a] for a in others)
+    if total.op is ops.multiply:
+        return "scale" if is_column else ""
+    if total.op is ops.add:
+        return "bias" if is_column else "residual"
+    return ""
 
 
 def _activation(output: Node) -> tuple[str, Node]:

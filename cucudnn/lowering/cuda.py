@@ -12,7 +12,7 @@ from array import array
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import cupy
 import numpy as np
@@ -23,10 +23,11 @@ from ..errors import CompileError, DeviceError
 from ..graph.dtypes import DType
 from ..graph.node import Node
 from . import compile as cache
-from . import dialect, render_cuda
+from . import cuda_driver, dialect, render_cuda
 from .cuda_copies import Copier
+from .cuda_graphs import CudaTogether
 from .cuda_memory import CudaPool
-from .device import Call, Device, Program, Ready
+from .device import Call, Device, Member, Program, Ready
 from .kernel import CLUSTER, SPREAD, Kernel, Launch
 from .memory import Buffer
 from .streams import Streams
@@ -161,12 +162,24 @@ class CudaCall(Call):
         if program.kernel.few:
             device = program.device
             extra = [grid.parts, grid.span, device.tickets(grid.tickets)]
-            for _ in program.kernel.reductions:
+            for _ in () if program.kernel.scan else program.kernel.reductions:
                 scratch = device.allocate(16 * blocks * program.kernel.columns)
                 keep.append(scratch)
                 extra.append(scratch.address)
         words = self.packing.words(arguments, outputs, scalars, extra)
         return launcher(program.function, blocks, grid.threads, words, keep, together)
+
+    def member(self) -> Member | None:
+        grid, kernel, function = self.grid, self.program.kernel, self.program.function
+        if not kernel.few:
+            return Member(function.ptr, grid.blocks, grid.threads, self.packing)
+        if kernel.resident:
+            return None  # its blocks wait for one another
+        scratch = (16 * grid.blocks * kernel.columns,) * len(kernel.reductions)
+        return Member(
+            function.ptr, grid.blocks, grid.threads, self.packing, (grid.parts, grid.span),
+            4 * grid.tickets, scratch,
+        )  # fmt: skip
 
 
 def load(path: Path) -> Any:
@@ -190,8 +203,8 @@ def launcher(
     operands = (function.ptr, blocks, 1, 1, threads, 1, 1, 0, stream, pointer.buffer_info()[0])
     held = (words, pointer, keep)
     if together:
-        return Ready(driver.cuLaunchCooperativeKernel, operands, held, _checked)
-    return Ready(driver.cuLaunchKernel, (*operands, 0), held, _checked)
+        return Ready(cuda_driver.launch_cooperative_kernel, operands, held, cuda_driver.check)
+    return Ready(cuda_driver.launch_kernel, (*operands, None), held, cuda_driver.check)
 
 
 class _Current(AbstractContextManager[None]):
@@ -200,16 +213,16 @@ class _Current(AbstractContextManager[None]):
 
     def __init__(self, index: int) -> None:
         self.index = index
-        self.context: Any = None
+        self.context = 0
 
     def __enter__(self) -> None:
-        if self.context is None:
+        if not self.context:
             _checked(driver.cuInit(0))
-            self.context = _checked(driver.cuDevicePrimaryCtxRetain(self.index))
-        _checked(driver.cuCtxPushCurrent(self.context))
+            self.context = int(_checked(driver.cuDevicePrimaryCtxRetain(self.index)))
+        cuda_driver.check(cuda_driver.push_context(self.context))
 
     def __exit__(self, *exception: object) -> None:
-        _checked(driver.cuCtxPopCurrent())
+        cuda_driver.check(cuda_driver.pop_context())
 
 
 def _checked(result: Any) -> Any:
@@ -311,16 +324,19 @@ class CudaDevice(Device):
         return found
 
     def prepare(self, calls: Sequence[Call]) -> None:
-        missing: dict[CudaProgram, None] = {}
-        for call in calls:
-            program = call.program
-            assert isinstance(program, CudaProgram)
-            if program.function is None:
-                missing[program] = None
+        ours = cast("Sequence[CudaCall]", calls)
+        missing = dict.fromkeys([c.program for c in ours if c.program.function is None])
         if missing:
             paths = cache.artefact([p.source() for p in missing], self.toolchain)
             for program, path in zip(missing, paths, strict=True):
                 program.load(path)
+
+    def together(self, members: Sequence[Member], words: Sequence[array[int]]) -> CudaTogether:
+        def launch(executable: Any) -> None:
+            stream = self.current_stream().ptr
+            cuda_driver.check(cuda_driver.launch_graph(int(executable), stream))
+
+        return CudaTogether(members, words, self._order, launch, _checked)
 
     def upload(self, array: np.ndarray[Any, Any]) -> Buffer:
         with self.use():
@@ -330,19 +346,28 @@ class CudaDevice(Device):
                 self._order((), (buffer,))  # again: the copy has begun after the first note
             return buffer
 
+    def _array(self, buffer: Buffer, offset: int, shape: Any, strides: Any, dtype: DType) -> Any:
+        """CuPy's array on memory. CuPy is told which GPU has it, or it would ask the driver."""
+        if 0 in shape:
+            return cupy.empty(shape, dtype)
+        size = max(buffer.nbytes, 1)
+        held = cupy.cuda.UnownedMemory(buffer.address, size, buffer, self.index)
+        pointer = cupy.cuda.MemoryPointer(held, offset)
+        return cupy.ndarray(shape, dtype=dtype, memptr=pointer, strides=strides)
+
     def _bytes(self, buffer: Buffer) -> Any:
-        return _array(buffer, 0, (buffer.nbytes,), (1,), np.dtype(np.uint8))
+        return self._array(buffer, 0, (buffer.nbytes,), (1,), np.dtype(np.uint8))
 
     def download(
         self, node: Node, offset: int, shape: Any, strides: Any, dtype: DType, *how: Any
     ) -> Any:  # how: the order, and so on, of Copier.to_host
         with self.use():
             self._order((node.data,))
-            return self.copier.to_host(_array(node.data, offset, shape, strides, dtype), *how)
+            return self.copier.to_host(self._array(node.data, offset, shape, strides, dtype), *how)
 
     def view(self, buffer: Buffer, node: Node, offset: int = 0, writes: bool = False) -> Any:
         self._order((buffer,), (buffer,) if writes else ())
-        return _array(buffer, offset, node.shape, node.strides, node.dtype)
+        return self._array(buffer, offset, node.shape, node.strides, node.dtype)
 
     def adopt(self, array: Any) -> Buffer:
         if not array.size:
@@ -355,7 +380,7 @@ class CudaDevice(Device):
     def duplicate(self, buffer: Buffer, node: Node) -> Buffer:
         target = self.allocate(node.nbytes)
         self._order((buffer,), (target,))
-        self._bytes(target)[...] = _array(buffer, 0, (node.nbytes,), (1,), np.dtype(np.uint8))
+        self._bytes(target)[...] = self._array(buffer, 0, (node.nbytes,), (1,), np.dtype(np.uint8))
         return target
 
     def library(self) -> Any:
@@ -374,9 +399,11 @@ class CudaDevice(Device):
         return CudaPool(self)
 
     def release_memory(self) -> None:
-        with self.use():
+        with self.lock, self.use():
             if self.streams is not None:
                 self.streams.release()
+            for graph in list(self.graphs):
+                graph.forget()
             cupy.get_default_memory_pool().free_all_blocks()
 
     def receive(self, buffer: Buffer, source: Device, node: Node) -> None:
@@ -419,12 +446,3 @@ def _open_peer(index: int, other: int) -> None:
 
 def _alloc(nbytes: int) -> Any:
     return cupy.cuda.alloc(max(nbytes, 1))
-
-
-def _array(buffer: Buffer, offset: int, shape: Any, strides: Any, dtype: DType) -> Any:
-    """CuPy's array on memory."""
-    if 0 in shape:
-        return cupy.empty(shape, dtype)
-    held = cupy.cuda.UnownedMemory(buffer.address, max(buffer.nbytes, 1), buffer)
-    pointer = cupy.cuda.MemoryPointer(held, offset)
-    return cupy.ndarray(shape, dtype=dtype, memptr=pointer, strides=strides)

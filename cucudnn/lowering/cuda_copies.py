@@ -72,10 +72,14 @@ class Copier:
             stream.synchronize()
 
     def to_host(
-        self, array: Any, order: str = "A", out: Any = None, blocking: bool = True
+        self, array: Any, order: str = "K", out: Any = None, blocking: bool = True
     ) -> np.ndarray[Any, Any]:
         """The elements of CuPy's array in an order, or in a NumPy array. Without blocking it may
         return before they have come."""
+        if order == "K" and out is None:
+            axes = sorted(range(array.ndim), key=lambda a: -abs(array.strides[a]))
+            found = self.to_host(array.transpose(axes), "C", None, blocking)
+            return found.transpose(sorted(range(array.ndim), key=axes.__getitem__))
         if order in ("A", "K"):
             order = "F" if array.flags.fnc else "C"
         if out is None and not blocking and array.size:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..graph import dtypes
 from . import dialect
-from .cuda_text import THREADS, UNROLL, coordinates, lines, neighbour_text, store
+from .cuda_text import THREADS, coordinates, lines, neighbour_text, store, unroll
 from .dialect import Writer, offset_text
 from .kernel import Kernel
 
@@ -30,12 +30,12 @@ def _map_vector(w: Writer, kernel: Kernel) -> None:
     What lies beyond the end is computed from the last element and not written: a loop of a user's
     function ends on values that are there, and nothing branches between a thread's computations.
     """
-    v, last = kernel.vector, kernel.rank - 1
+    v, last, groups = kernel.vector, kernel.rank - 1, unroll(kernel)
     outer = range(last)
     lead = " * ".join(f"n{a}" for a in outer)
     w(f"const idx row = (n{last} + {v - 1}) / {v};")
     w(f"const idx total = {lead + ' * row' if lead else 'row'};")
-    w(f"const idx first = (idx)blockIdx.x * {THREADS * UNROLL} + threadIdx.x;")
+    w(f"const idx first = (idx)blockIdx.x * {THREADS * groups} + threadIdx.x;")
     loads = [i for i in kernel.body if kernel.values[i].kind == "argument"]
     vectors = [
         kernel.values[i].number for i in loads if kernel.arguments[kernel.values[i].number].memory
@@ -44,14 +44,14 @@ def _map_vector(w: Writer, kernel: Kernel) -> None:
         argument = kernel.arguments[k]
         c_type = dtypes.storage_type(argument.dtype)
         wide = f"xp_vector<{c_type}, {v}>" if argument.classes[last] == "1" else c_type
-        w(f"{wide} g{k}[{UNROLL}];")
+        w(f"{wide} g{k}[{groups}];")
     w("#pragma unroll")
-    with w.block(f"for (int u = 0; u < {UNROLL}; ++u)"):
+    with w.block(f"for (int u = 0; u < {groups}; ++u)"):
         _group(w, kernel, outer)
         for k in vectors:
             _load_group(w, kernel, k)
     w("#pragma unroll")
-    with w.block(f"for (int u = 0; u < {UNROLL}; ++u)"):
+    with w.block(f"for (int u = 0; u < {groups}; ++u)"):
         _group(w, kernel, outer)
         for k, output in enumerate(kernel.outputs):
             w(f"xp_vector<{dtypes.storage_type(output.dtype)}, {v}> h{k};")

@@ -66,11 +66,11 @@ def _row(w: Writer, kernel: Kernel) -> None:
     coordinates(w, kept, "unit")
     kept_pointers(w, kernel, kept)
     lines(w, kernel, kernel.head, "k", range(0))
-    loads = _loads(kernel)
+    loads = loads_of(kernel)
     for k in loads:
         w(f"xp_vector<{dtypes.storage_type(kernel.arguments[k].dtype)}, 4> g{k}[{kernel.rounds}];")
     if loads:
-        _read(w, kernel, loads)
+        read_row(w, kernel, loads)
     for stage in found:
         for i in stage.stored:
             w(f"{dtypes.value_type(kernel.values[i].dtype)} a{i}[{kernel.rounds * 4}];")
@@ -92,7 +92,7 @@ def _once(w: Writer, kernel: Kernel) -> None:
             store(w, kernel, k, f"y{k}[0]")
 
 
-def _loads(kernel: Kernel) -> list[int]:
+def loads_of(kernel: Kernel) -> list[int]:
     """The arguments whose elements lie side by side along the row."""
     last = kernel.rank - 1
     numbers = [kernel.values[i].number for i in kernel.body if kernel.values[i].kind == "argument"]
@@ -106,7 +106,7 @@ def _loads(kernel: Kernel) -> list[int]:
     ]
 
 
-def _read(w: Writer, kernel: Kernel, loads: list[int]) -> None:
+def read_row(w: Writer, kernel: Kernel, loads: list[int]) -> None:
     """Read the row. Threads beyond its end read its last elements: nothing branches between the
     computations of a thread, and a loop of a user's function ends on values that are there."""
     w("#pragma unroll")
@@ -131,7 +131,7 @@ def _stage(w: Writer, kernel: Kernel, stage: Stage, loads: list[int]) -> None:
     w("#pragma unroll")
     with w.block(f"for (int j = 0; j < {kernel.rounds}; ++j)"):
         w("const int e = j * 128 + thread * 4;")
-        vectors = [k for k in stage.outputs if _is_vector(kernel, k)]
+        vectors = [k for k in stage.outputs if is_vector(kernel, k)]
         for k in vectors:
             w(f"xp_vector<{dtypes.storage_type(kernel.outputs[k].dtype)}, 4> h{k};")
         w("#pragma unroll")
@@ -140,7 +140,7 @@ def _stage(w: Writer, kernel: Kernel, stage: Stage, loads: list[int]) -> None:
                 w(f"const bool there = {'e' if kernel.fours else 'e + c'} < m;")
             w(f"const idx r = at + {'e + c' if kernel.full else '(there ? e + c : m - 1)'};")
             coordinates(w, reduced, "r")
-            _element(w, kernel, stage, loads, reduced)
+            compute(w, kernel, stage, loads, reduced)
             for k in stage.outputs:
                 if k in vectors:
                     store(w, kernel, k, f"h{k}.v[c]")
@@ -152,11 +152,7 @@ def _stage(w: Writer, kernel: Kernel, stage: Stage, loads: list[int]) -> None:
                 w(f"const auto next{k} = j == 0 ? {value} : R{k}::step(lane{k}[c], {value});")
                 w(f"{'' if kernel.full else 'if (j == 0 || there) '}lane{k}[c] = next{k};")
         for k in vectors:
-            c_type = dtypes.storage_type(kernel.outputs[k].dtype)
-            test = "" if kernel.full else f"if ({'e' if kernel.fours else 'e + 3'} < m) "
-            w(f"{test}*(xp_vector<{c_type}, 4>*)(y{k} + at + e) = h{k};")
-            if not kernel.fours:
-                w(f"else for (int c = 0; c < 4; ++c) if (e + c < m) y{k}[at + e + c] = h{k}.v[c];")
+            store_vector(w, kernel, k)
     for k in stage.reductions:
         _combine(w, kernel, k)
     if kernel.few and stage.reductions:
@@ -168,12 +164,21 @@ def _stage(w: Writer, kernel: Kernel, stage: Stage, loads: list[int]) -> None:
     lines(w, kernel, stage.after, "k", range(0))
 
 
-def _is_vector(kernel: Kernel, k: int) -> bool:
+def store_vector(w: Writer, kernel: Kernel, k: int) -> None:
+    """Write four neighbours."""
+    c_type = dtypes.storage_type(kernel.outputs[k].dtype)
+    test = "" if kernel.full else f"if ({'e' if kernel.fours else 'e + 3'} < m) "
+    w(f"{test}*(xp_vector<{c_type}, 4>*)(y{k} + at + e) = h{k};")
+    if not kernel.fours:
+        w(f"else for (int c = 0; c < 4; ++c) if (e + c < m) y{k}[at + e + c] = h{k}.v[c];")
+
+
+def is_vector(kernel: Kernel, k: int) -> bool:
     output = kernel.outputs[k]
     return kernel.vector >= 4 and kernel.reduced == 1 and output.classes[kernel.rank - 1] == "1"
 
 
-def _element(w: Writer, kernel: Kernel, stage: Stage, loads: list[int], reduced: range) -> None:
+def compute(w: Writer, kernel: Kernel, stage: Stage, loads: list[int], reduced: range) -> None:
     """The values of an element."""
     for i in stage.loaded:
         c_type = dtypes.value_type(kernel.values[i].dtype)

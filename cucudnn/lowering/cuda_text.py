@@ -9,7 +9,6 @@ from .dialect import Layout, Writer, name, offset_text
 from .kernel import Kernel, Reduction
 
 THREADS = 256
-UNROLL = 2  # groups of elements of a thread in a map: loads in flight
 CHUNK, WARPS = 1024, 8
 MAX_PARTS = 1024  # of a row, or a block of columns, that is shared out among blocks
 
@@ -20,13 +19,20 @@ def combined_type(kernel: Kernel, r: Reduction) -> str:
     return f"xp_several<{one}, {kernel.columns}>" if kernel.narrow else one
 
 
+def unroll(kernel: Kernel) -> int:
+    """Groups of elements of a thread in a map: accesses in flight. Elements of one byte come by
+    fours, so there are more groups."""
+    every = [a.dtype for a in kernel.arguments] + [o.dtype for o in kernel.outputs]
+    return 8 if all(d.itemsize == 1 for d in every) else 2
+
+
 def decode(w: Writer, kernel: Kernel) -> None:
     dialect.decode(w, kernel, "long long", "idx", _scalar)
     if kernel.few:
         at = Layout.of(kernel).extra
         w(f"const int parts = (int)w[{at}];", f"const idx span = (idx)w[{at + 1}];")
         w(f"unsigned* const tickets = (unsigned*)w[{at + 2}];")
-        for k, r in enumerate(kernel.reductions):
+        for k, r in enumerate(() if kernel.scan else kernel.reductions):
             c_type = combined_type(kernel, r)
             w(f"{c_type}* const partial{k} = ({c_type}*)w[{at + 3 + k}];")
     if kernel.reductions:

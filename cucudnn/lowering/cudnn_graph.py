@@ -6,6 +6,7 @@ Nothing here needs a GPU: with the description of one in place of a handle, cuDN
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,7 +16,8 @@ from ..graph.shapes import Shape, Strides
 Extents = tuple[int, ...]
 Pads = tuple[tuple[int, int], ...]
 
-X, WEIGHT, Y, BIAS = 1, 2, 3, 4  # what cuDNN calls the operands; plans take pointers in this order
+# What cuDNN calls the operands; plans take pointers in this order. Those of steps follow.
+X, WEIGHT, Y = 1, 2, 3
 COMPUTES = {"convolution": Y, "convolution_input": X, "convolution_weight": WEIGHT}
 DTYPES = {"float16": "HALF", "bfloat16": "BFLOAT16", "float32": "FLOAT", "float64": "DOUBLE"}
 ITEMSIZES = {"float16": 2, "bfloat16": 2, "float32": 4, "float64": 8}
@@ -23,6 +25,8 @@ ACTIVATIONS = {  # our names, and cuDNN's
     "relu": "relu", "silu": "swish", "sigmoid": "sigmoid", "tanh": "tanh", "gelu": "gelu",
     "gelu_tanh": "gelu_approx_tanh",
 }  # fmt: skip
+PER_CHANNEL = ("scale", "bias")  # steps with a number for each channel
+OPERANDS = (*PER_CHANNEL, "residual")  # steps with an operand
 # Engines that make 0 of −∞, by op and dtype (seen with cuDNN 9.19 on an H200).
 DISTRUSTED = {("convolution", "float16"): ["eng32", "eng47"]}
 LARGEST = 1 << 31  # elements from which on cuDNN has been wrong in silence
@@ -46,7 +50,7 @@ class Problem:
     tf32 : bool
         Whether products of float32 may be of TF32.
     steps : tuple of str
-        What is done to y before it is stored: "bias", then an activation.
+        What is done to y before it is stored: `OPERANDS`, then an activation.
     """
 
     op: str
@@ -64,7 +68,11 @@ class Problem:
     @property
     def operands(self) -> tuple[int, ...]:
         """The operands of the plan, in its order."""
-        return (X, WEIGHT, Y, BIAS) if "bias" in self.steps else (X, WEIGHT, Y)
+        return tuple(range(X, Y + 1 + sum(step in OPERANDS for step in self.steps)))
+
+    def planned(self, which: int | None = None, /, **where: Any) -> Any:
+        """cuDNN's graph with a plan."""
+        return planned(self, which, **where)
 
 
 def planar(problem: Problem) -> Problem:
@@ -108,7 +116,7 @@ def problem_of(
     can be read as it lies, else it must be copied to the problem's layout. None if the result
     cannot be written as it lies.
 
-    With an activation all three are in the layout of the result: where they differ, the kernels
+    With more than a bias all three are in the layout of the result: where they differ, the kernels
     that cuDNN compiles are wrong in silence (9.19 on an H200, all dtypes).
     """
     size = ITEMSIZES[dtype]
@@ -120,7 +128,7 @@ def problem_of(
     certain = [f[0] for f in (fitting[target], *fitting) if len(f) == 1]
     preferred = bool(certain) and certain[0]
     last = tuple(preferred if preferred in f or not f else f[0] for f in fitting)
-    if len(steps) > 1:
+    if steps not in ((), ("bias",)):
         last = (last[target],) * 3
     fits = tuple(a in f for a, f in zip(last, fitting, strict=True))
     stride, padding, dilation, _, *precision = attrs
@@ -166,13 +174,17 @@ def graph_of(problem: Problem, **where: Any) -> Any:
 
 def _followed(graph: Any, result: Any, problem: Problem) -> Any:
     """The result after the steps."""
-    for step in problem.steps:
-        if step == "bias":
-            column = (1, problem.y[1], *(1,) * (len(problem.y) - 2))
-            bias = graph.tensor(
-                uid=BIAS, dim=list(column), stride=steps_of(column, problem.last[2]), name="bias"
+    column = (1, problem.y[1], *(1,) * (len(problem.y) - 2))
+    for uid, step in enumerate(problem.steps, Y + 1):
+        if step in OPERANDS:
+            shape = column if step in PER_CHANNEL else problem.y
+            operand = graph.tensor(
+                uid=uid, dim=list(shape), stride=steps_of(shape, problem.last[2]), name=step
             )
-            result = graph.add(result, bias)
+            result = (graph.mul if step == "scale" else graph.add)(result, operand)
+        elif step == "relu":  # which alone may make 0 of NaN
+            positive = graph.relu(result)
+            result = graph.binary_select(positive, result, graph.cmp_le(result, positive))
         else:
             result = getattr(graph, ACTIVATIONS[step])(result)
     return result
@@ -188,18 +200,28 @@ def planned(problem: Problem, which: int | None = None, /, **where: Any) -> Any:
     """
     import cudnn
 
-    graph = graph_of(problem, **where)
+    strict = problem.dtype == "float32" and not problem.tf32
+    distrusted = DISTRUSTED.get((problem.op, problem.dtype), [])
+    unwanted = [cudnn.numerical_note.TENSOR_CORE] if strict else []
+    return with_plan(graph_of(problem, **where), which, unwanted, distrusted)
+
+
+def with_plan(
+    graph: Any, which: int | None = None, notes: Sequence[Any] = (), engines: Sequence[str] = ()
+) -> Any:
+    """A graph with the plan that cuDNN's heuristics put first, or with that of a number; without
+    plans of such notes and engines, and without those that compute in halves."""
+    import cudnn
+
     graph.validate()
     graph.build_operation_graph()
     graph.create_execution_plans([cudnn.heur_mode.A, cudnn.heur_mode.FALLBACK])
-    notes = cudnn.numerical_note
-    unwanted = [notes.REDUCED_PRECISION_REDUCTION, notes.DOWN_CONVERT_INPUTS]
-    if problem.dtype == "float32" and not problem.tf32:
-        unwanted.append(notes.TENSOR_CORE)
-    graph.deselect_numeric_notes(unwanted)
-    distrusted = DISTRUSTED.get((problem.op, problem.dtype))
-    if distrusted:
-        graph.deselect_engines(distrusted)
+    note = cudnn.numerical_note
+    graph.deselect_numeric_notes(
+        [note.REDUCED_PRECISION_REDUCTION, note.DOWN_CONVERT_INPUTS, *notes]
+    )
+    if engines:
+        graph.deselect_engines(list(engines))
     if which is not None:
         graph.select_plan(which)
     graph.check_support()

@@ -17,6 +17,10 @@ from .cudnn_graph import ACTIVATIONS, COMPUTES, DTYPES, LARGEST, Problem
 Kind = tuple[str, str, int, str, str]  # op, precision, axes, groups, where channels are
 
 FILE = Path(__file__).with_suffix(".json")
+FURTHER = (  # what may be done to a convolution beside a bias, with the commonest activations
+    ("scale", "bias"), ("residual",), ("bias", "residual"), ("scale", "bias", "residual"),
+)  # fmt: skip
+EXTENTS = (64, 128, 256)  # of heads in attention: up to these
 
 
 def kinds() -> Iterator[Kind]:
@@ -33,7 +37,37 @@ def steps_of(kind: Kind) -> list[tuple[str, ...]]:
     """What may follow the convolution of a kind."""
     if kind[0] != "convolution":
         return [()]
-    return [(), ("bias",), *(("bias", name) for name in ACTIVATIONS)]
+    plain = [(), ("bias",), *(("bias", name) for name in ACTIVATIONS)]
+    return plain + [(*more, *name) for more in FURTHER for name in ((), ("relu",), ("silu",))]
+
+
+def attention_kinds() -> Iterator[tuple[str, str]]:
+    """All kinds of attention and what may be done to the scores, as the table orders them."""
+    for dtype in ("float16", "bfloat16"):
+        for grouped in (False, True):
+            for extent in EXTENTS:
+                for what in ("", "causal", "mask"):
+                    yield attention_kind(dtype, extent, grouped), what
+
+
+def attention_kind(dtype: str, extent: int, grouped: bool) -> str:
+    """The kind of attention with heads of up to an extent; if grouped, of fewer heads of keys."""
+    return f"{dtype} {'grouped' if grouped else 'one'} {extent}"
+
+
+@functools.cache
+def attention_rows() -> dict[str, dict[str, str]]:
+    """The table of attention: kind, what is done to the scores, and what there is."""
+    table: dict[str, dict[str, str]] = json.loads(FILE.read_text(encoding="utf-8"))["attention"]
+    return table
+
+
+def attention_plan(dtype: str, extent: int, grouped: bool, what: str) -> str:
+    """What cuDNN has for attention with heads of an extent, as `plan_of`."""
+    above = next((e for e in EXTENTS if extent <= e), None)
+    if above is None:
+        return "none"
+    return attention_rows().get(attention_kind(dtype, above, grouped), {}).get(what, "none")
 
 
 @functools.cache

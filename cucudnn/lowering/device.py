@@ -8,11 +8,13 @@ import os
 import threading
 import warnings
 from abc import ABC, abstractmethod
+from array import array
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar, Token
 from functools import cache
 from typing import Any, NamedTuple
+from weakref import WeakSet
 
 import numpy as np
 
@@ -20,6 +22,7 @@ from ..errors import DeviceError
 from ..graph.dtypes import DType
 from ..graph.node import Node
 from ..settings import Settings, current, reset_settings, use_settings
+from .dialect import Packing
 from .kernel import Kernel, Launch
 from .log import recording
 from .memory import Buffer
@@ -38,6 +41,30 @@ class Ready(NamedTuple):
         result = self.function(*self.arguments)
         if self.check is not None:
             self.check(result)
+
+
+class Member(NamedTuple):
+    """A launch that can be part of a graph of launches, but for its memory and scalars."""
+
+    function: int
+    blocks: int
+    threads: int
+    packing: Packing
+    extra: tuple[int, ...] = ()  # words of the template that do not change
+    counters: int = 0  # bytes that are zero between launches
+    scratch: tuple[int, ...] = ()  # bytes of memory that it needs besides
+
+
+class Together(ABC):
+    """Launches that the driver knows as one, each after the one before."""
+
+    @abstractmethod
+    def change(self, number: int) -> None:
+        """Let the launch of a number go with the words that now stand in its array."""
+
+    @abstractmethod
+    def run(self, read: Sequence[Buffer], written: Sequence[Buffer]) -> None:
+        """Launch all on the current stream."""
 
 
 class Program(ABC):
@@ -76,6 +103,11 @@ class Call(ABC):
         """Everything up to the launch. In place, the function is one that no signal handler
         interrupts between its start and its end."""
 
+    def member(self) -> Member | None:
+        """The same for a graph of launches; None if it cannot be part of one. What it needs has
+        been compiled."""
+        return None
+
 
 _entered: ContextVar[tuple[Token[Settings], ...]] = ContextVar("cucudnn_devices", default=())
 
@@ -90,6 +122,7 @@ class Device(ABC):
     def __init__(self, name: str) -> None:
         self.name = name
         self.lock = threading.RLock()  # evaluation; taken before the recording lock
+        self.graphs: WeakSet[Any] = WeakSet()  # of launches, with the memory that they keep
 
     @property
     def kind(self) -> str:
@@ -111,6 +144,10 @@ class Device(ABC):
     @abstractmethod
     def prepare(self, calls: Sequence[Call]) -> None:
         """Compile what these calls need, side by side."""
+
+    def together(self, members: Sequence[Member], words: Sequence[array[int]]) -> Together:
+        """Launches as one. The arrays of words stay where they are and may change later."""
+        raise NotImplementedError(f"launches on {self} are no graph")
 
     @abstractmethod
     def upload(self, array: np.ndarray[Any, Any]) -> Buffer:
@@ -197,6 +234,9 @@ def get(name: str | Device | None = None) -> Device:
     """
     if isinstance(name, Device):
         return name
+    found = _devices.get(name) if name else None
+    if found is not None:
+        return found
     key = canonical_name(name)
     found = _devices.get(key)
     if found is None:

@@ -156,11 +156,11 @@ class Writer:
 
 def name(kernel: Kernel, i: int) -> str:
     """A value's name: x0 of an array, t0 of one that is read at computed positions, s0 of a scalar,
-    r0 of a reduction, v3 of a line."""
+    r0 of a reduction or scan, v3 of a line."""
     value = kernel.values[i]
     if value.kind == "line":
         return f"v{i}"
-    letters = {"argument": "x", "table": "t", "scalar": "s", "reduction": "r"}
+    letters = {"argument": "x", "table": "t", "scalar": "s", "reduction": "r", "scan": "r"}
     return letters[value.kind] + str(value.number)
 
 
@@ -277,9 +277,9 @@ def offset_text(prefix: str, classes: str, axes: Iterable[int]) -> str:
 
 
 def step_text(index: int, reduction: Reduction) -> list[str]:
-    """The combining step of a reduction, as a type."""
+    """The combining step of a reduction or scan, as a type."""
     c_type = tree_type(reduction)
-    body = reduction.op.expr.format("a", "b", T=c_type)
+    body = rounded(reduction.dtype, reduction.op.expr.format("a", "b", T=c_type))
     return [
         f"struct R{index} {{",
         f"  XP_STEP {c_type} step({c_type} a, {c_type} b) {{ return {body}; }}",
@@ -338,7 +338,8 @@ def comment(kernel: Kernel) -> list[str]:
             operands = ", ".join(name(kernel, k) for k in value.operands)
             lines.append(f"{name(kernel, i)} = {value.op.name}({operands}) : {value.dtype.name}")
     for k, r in enumerate(kernel.reductions):
-        lines.append(f"r{k} = {r.op.name}({name(kernel, r.operand)}) : {r.result.name}")
+        called = f"scan_{r.op.name}" if kernel.scan else r.op.name
+        lines.append(f"r{k} = {called}({name(kernel, r.operand)}) : {r.result.name}")
     lines += [
         f"y{k} = {name(kernel, o.value)} : {o.dtype.name}" for k, o in enumerate(kernel.outputs)
     ]

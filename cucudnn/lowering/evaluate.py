@@ -7,6 +7,7 @@ place.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
@@ -23,20 +24,24 @@ from .device import Device, get
 from .log import is_recording, live_pending, logs, recording, sinks
 from .memory import Buffer
 from .partition import partition
-from .plan import KernelStep, LibraryStep, Plan, PlanCache, Step
+from .plan import GraphStep, KernelStep, LibraryStep, Plan, PlanCache, Step
 from .signature import sign
 from .writes import SMALL, Writes
 
 T = TypeVar("T")
 
+EARLY = 32  # operations: so many take longer to record than an evaluation takes to begin
+
 _plans: dict[str, PlanCache] = {}
+_editions: Counter[str] = Counter()  # by device, how often plans were forgotten
 
 
 class Statistics:
     """Counts of what has run, for tests and `profile`."""
 
     def __init__(self) -> None:
-        self.launches = 0
+        self.launches = 0  # of kernels, alone or in graphs
+        self.graphs = 0  # launches of several kernels as one
         self.calls = 0
         self.copied = 0  # bytes that writes copied because the old version was needed
         self.operations = 0  # nodes computed
@@ -48,8 +53,14 @@ statistics = Statistics()
 
 def forget_plans(device: str) -> None:
     """Plan anew from now on: what a library does has changed. With the device's lock held."""
+    _editions[device] += 1
     if device in _plans:
         _plans[device] = PlanCache()
+
+
+def edition(device: str) -> int:
+    """A number that changes when what was planned before is no good any more."""
+    return _editions[device]
 
 
 # --- the six steps ------------------------------------------------------------------------------
@@ -93,6 +104,7 @@ def _evaluate(device: Device, roots: list[Node]) -> None:
     book = logs[device.name]
     failed: set[Node] = set()
     also: set[Node] = set()
+    book.evaluated = book.recorded
     book.running += 1  # no call between here and `try`: Python looks for signals after calls
     try:
         while True:
@@ -188,14 +200,16 @@ def run(plan: Plan, order: list[Any], shifts: dict[int, int], device: Device) ->
     moved = {}
     if shifts != plan.shifts:  # the plan was made for another place in the same memory
         moved = {slot: shift - plan.shifts[slot] for slot, shift in shifts.items()}
-    for step, released in zip(plan.steps, plan.releases, strict=True):
+    for step, released in plan.now(device):
         if book.nested:
             return False
         try:
             if isinstance(step, KernelStep):
-                _run_kernel(step, order, moved, device)
+                _run_kernel(step, order, moved, device, plan.sizes)
             elif isinstance(step, LibraryStep):
                 _run_library(step, order, device)
+            elif isinstance(step, GraphStep):
+                _run_graph(step, order, moved, device, plan.sizes)
             else:
                 _run_empty(step, order, device)
         except Exception as error:
@@ -206,10 +220,13 @@ def run(plan: Plan, order: list[Any], shifts: dict[int, int], device: Device) ->
         statistics.operations += len(step.nodes)
         for slot in released:
             order[slot] = None
+    book.made += plan.made
     return True
 
 
-def _run_kernel(step: KernelStep, order: list[Node], moved: dict[int, int], device: Device) -> None:
+def _run_kernel(
+    step: KernelStep, order: list[Node], moved: dict[int, int], device: Device, sizes: list[int]
+) -> None:
     arguments = [order[i].data for i in step.arguments]
     if moved:
         arguments = [
@@ -221,12 +238,27 @@ def _run_kernel(step: KernelStep, order: list[Node], moved: dict[int, int], devi
         shift = moved.get(step.outputs[0], 0)
         _run_write(step, order, device, arguments, scalars, shift)
         return
-    outputs = [device.allocate(order[i].nbytes) for i in step.outputs]
-    ready = step.call.ready(arguments, outputs, scalars, False)
-    ready.run()
+    outputs = [device.allocate(sizes[i]) for i in step.outputs]
+    step.call.ready(arguments, outputs, scalars, False).run()
     for slot, buffer in zip(step.outputs, outputs, strict=True):
         store(order[slot], buffer)
-        logs[device.name].made += buffer.nbytes
+
+
+def _run_graph(
+    step: GraphStep, order: list[Node], moved: dict[int, int], device: Device, sizes: list[int]
+) -> None:
+    sources = [order[i].data for i in step.sources]
+    if moved:
+        sources = [_moved(d, moved.get(i, 0)) for i, d in zip(step.sources, sources, strict=True)]
+    outputs = step.graph.launch(sources, [order[i].data for i in step.scalars])
+    if outputs is None:
+        for alone in step.steps:
+            _run_kernel(alone, order, moved, device, sizes)
+        return
+    statistics.launches += len(step.steps)
+    statistics.graphs += 1
+    for slot, buffer in zip(step.outputs, outputs, strict=True):
+        store(order[slot], buffer)
 
 
 def _moved(buffer: Any, shift: int) -> Any:
@@ -329,8 +361,10 @@ def with_room(device: Device, function: Callable[[], T], again: Callable[[], T] 
     MemoryError
         If there is still too little, with a note that names the largest arrays.
     """
-    with suppress(MemoryError):  # nothing of the first try is alive when room is made
+    try:
         return function()
+    except MemoryError:  # noqa: SIM105 - this is a hot path, and `suppress` an object
+        pass  # nothing of the first try is alive when room is made
     _make_room(device)
     try:
         return (again or function)()
@@ -401,14 +435,26 @@ def keep_budget(device: str, settings: Settings) -> None:
     with get(device).lock:
         if book.recorded >= settings.pending_nodes:
             book.recorded = len(pending_closure(live_pending(device)))
+            book.evaluated = 0
             if book.recorded >= settings.pending_nodes:
                 flush(device, f"{book.recorded} operations were pending")
-                book.recorded = 0
+                book.recorded = book.evaluated = 0
         if book.made >= max(settings.pending_bytes >> 2, SMALL):
             book.made = 0
             kept = _kept_bytes(device)
             if kept > settings.pending_bytes:
                 flush(device, f"pending operations alone kept {kept} bytes alive")
+
+
+def start_early(node: Node) -> None:
+    """Let a GPU begin with what a library call reads, if much has been recorded since it was given
+    something to do. What a library call reads is stored in any case, so kernels are the same; and
+    it does not depend on the time, so plans are. A failure is raised where the array is read."""
+    book = logs[node.device]
+    if book.recorded - book.evaluated >= EARLY:
+        statistics.flush_reason = f"{EARLY} operations were pending before a library call"
+        with suppress(Exception):
+            evaluate(node.inputs or ())
 
 
 def _kept_bytes(device: str) -> int:

@@ -9,12 +9,15 @@ from html import escape
 from ..graph import ops
 from ..graph.node import Node
 from ..graph.ops import Kind
+from ..settings import current
 from . import evaluate as evaluation
 from . import library, nested
 from .device import Device
 from .group import Group
 from .kernel import Bound
 from .partition import partition
+from .plan import GraphStep
+from .signature import Signature, sign
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,12 +104,16 @@ class Explanation:
         Pending operations that would be computed.
     reason : str
         Why the last evaluation that started by itself did.
+    graphs : tuple of int
+        Kernels in each of the graphs that are launched as one, in order: on CUDA, where the same
+        was evaluated a few times.
     """
 
     steps: tuple[KernelInfo | LibraryCall, ...]
     devices: tuple[str, ...]
     operations: int
     reason: str
+    graphs: tuple[int, ...] = ()
 
     @property
     def kernels(self) -> tuple[KernelInfo, ...]:
@@ -128,6 +135,7 @@ class Explanation:
             f"{len(self.kernels)} kernels ({_bytes(read)} read, {_bytes(written)} written), "
             f"{len(self.library_calls)} library calls"
         ]
+        lines += [f"  launched as one: a graph of {n} kernels" for n in self.graphs]
         lines += [f"  {i + 1}. {step}" for i, step in enumerate(self.steps)]
         if self.reason:
             lines.append(f"the last evaluation that started by itself: {self.reason}")
@@ -161,15 +169,27 @@ def explain(nodes: Iterable[Node]) -> Explanation:
     roots = evaluation.pending_by_device(nodes)
     steps: list[KernelInfo | LibraryCall] = []
     operations = 0
+    graphs: list[int] = []
     for device, wanted in roots.items():
         with device.lock, device.use():
             decided, pending, asked = evaluation.settle(device, wanted, set())
             groups = partition(pending, asked, decided.in_place)
+            if pending:
+                graphs += _graphs(device, sign(pending, asked, decided.in_place))
             operations += sum(n.op.kind is not Kind.VIEW for n in pending)
             steps += [_step(g, device) for g in groups if g.leader.op is not ops.empty]
     return Explanation(
-        tuple(steps), tuple(d.name for d in roots), operations, evaluation.statistics.flush_reason
-    )
+        tuple(steps), tuple(d.name for d in roots), operations,
+        evaluation.statistics.flush_reason, tuple(graphs),
+    )  # fmt: skip
+
+
+def _graphs(device: Device, signature: Signature) -> list[int]:
+    """Kernels in each graph of a plan, if the plan is known and has been repeated."""
+    plan = evaluation.known_plan(device, signature.key)
+    if plan is None or plan.gathered is None or not current().graphs:
+        return []
+    return [len(step.steps) for step, _ in plan.gathered if isinstance(step, GraphStep)]
 
 
 def _step(group: Group, device: Device) -> KernelInfo | LibraryCall:

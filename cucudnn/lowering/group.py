@@ -25,19 +25,27 @@ class Epilogue(NamedTuple):
     Attributes
     ----------
     name : str
-        "", "relu" or "gelu": it comes after the bias.
+        "", "relu" or "gelu": it comes after the bias. Or, of a convolution, all that is done.
     bias : Node or None
         What is added to each row, a view that repeats a vector.
     output : Node
         The value that is stored, laid out as the call's node.
     members : tuple of Node
         What the call computes beside its node: the output and what leads to it.
+    more : tuple of Node
+        Operands of the steps that a name of several words says.
     """
 
     name: str
     bias: Node | None
     output: Node
     members: tuple[Node, ...]
+    more: tuple[Node, ...] = ()
+
+    @property
+    def operands(self) -> tuple[Node, ...]:
+        """What the call takes beside its node's operands."""
+        return self.more if self.bias is None else (self.bias, *self.more)
 
     def __str__(self) -> str:
         return " ".join(["bias"] * (self.bias is not None) + [self.name] * bool(self.name))
@@ -70,6 +78,11 @@ class Group:
         return self.leader.op.kind is not Kind.LIBRARY and self.leader.op is not ops.empty
 
     @property
+    def scans(self) -> int:
+        """How many scans are computed here; their axes are the REDUCED ones."""
+        return sum(n.op.kind is Kind.SCAN for n in self.members)
+
+    @property
     def first(self) -> int:
         return min(n.seq for n in self.outputs)
 
@@ -94,26 +107,24 @@ class Group:
 
     def settle_axes(self) -> None:
         """Be a map again, in the order of memory, if no reduction over its rows or columns came."""
-        if not self.reduced or any(n.op.kind is Kind.REDUCTION for n in self.members):
+        if not self.reduced or self.scans or any(n.op.kind is Kind.REDUCTION for n in self.members):
             return
-        at, space = self.outputs[self.leader].strides, self.space
-        self.kept, self.reduced = space, ()
-        self.take_across(sorted(range(len(space)), key=lambda a: -at[a]), ())
+        at, rank = self.outputs[self.leader].strides, len(self.space)
+        self.permute(sorted(range(rank), key=lambda a: -at[a]), rank)
 
-    def take_across(self, along: Sequence[int], across: Sequence[int]) -> None:
-        """Make some of the KEPT axes REDUCED ones, those of a map's rows or columns."""
-        order = (*along, *across)
+    def permute(self, axes: Sequence[int], kept: int) -> None:
+        """Take the axes of the space in another order, of which the first ones are KEPT."""
 
         def moved(p: Place) -> Place:
-            return Place(p.offset, tuple(p.strides[a] for a in order))
+            return Place(p.offset, tuple(p.strides[a] for a in axes))
 
         for table in (self.members, self.loads):
             for node, places in table.items():
                 table[node] = [moved(p) for p in places]
         self.outputs = {k: moved(p) for k, p in self.outputs.items()}
-        space = self.kept
-        self.kept = tuple(space[a] for a in along)
-        self.reduced = tuple(space[a] for a in across)
+        self.written = self.written and moved(self.written)
+        extents = tuple(self.space[a] for a in axes)
+        self.kept, self.reduced = extents[:kept], extents[kept:]
 
 
 def live(group: Group) -> Group:
@@ -286,6 +297,23 @@ def spans_all(group: Group, node: Node, place: Place) -> bool:
     if place.offset or shapes.size(group.space) != node.size:
         return False
     return shapes.is_dense(group.space, place.strides, node.dtype.itemsize)
+
+
+def scanned_axes(group: Group, node: Node) -> tuple[int, ...] | None:
+    """The axes of the space that a scan goes along, the outermost first; None if it is not needed
+    at each element once, or if no map tells. May split axes of the space."""
+    if len(group.loads[node]) != 1 or not spans_all(group, node, group.loads[node][0]):
+        return None
+    maps = coordinates(group, node, group.loads[node][0])
+    if maps is None:
+        return None
+    steps = maps[node.attrs[1]].strides
+    along = sorted((a for a, s in enumerate(steps) if s), key=lambda a: -steps[a])
+    extents = tuple(group.space[a] for a in along)
+    if tuple(steps[a] for a in along) != shapes.c_strides(extents):
+        return None
+    others = (m.strides for a, m in enumerate(maps) if a != node.attrs[1])
+    return None if any(s[a] for s in others for a in along) else tuple(along)
 
 
 def operands(node: Node) -> list[Node]:

@@ -17,7 +17,7 @@ from ..settings import current
 from . import compile as cache
 from . import dialect, host_tile, interpret, memory, render_host, threads, toolchain
 from .device import Call, Device, Program, Ready
-from .kernel import COLUMNS, Argument, Kernel, Launch, Output, Value
+from .kernel import COLUMNS, SCAN_SPAN, Argument, Kernel, Launch, Output, Value
 from .memory import Buffer
 
 # Work is elements times cost of an element in additions, which NumPy does in about 1 ns each.
@@ -34,6 +34,7 @@ class HostProgram(Program):
         self.kernel = kernel
         self.function = 0
         self.finish = 0
+        self.totals = 0
         self.done = 0  # work done under this kernel
         self.looked = False  # in the disk cache
         self._source = ""
@@ -78,6 +79,8 @@ class HostProgram(Program):
         """Take the functions of a compiled text."""
         if self.kernel.few:
             self.finish = toolchain.load(path, "finish")
+        if self.kernel.few and self.kernel.scan:
+            self.totals = toolchain.load(path, "totals")
         self.function = toolchain.load(path, "kernel")
 
     def call(self, launch: Launch) -> HostCall:
@@ -109,11 +112,25 @@ class HostCall(Call):
                 *batch, down, across = launch.extents[: kernel.kept]
                 blocks = -(-down // host_tile.ROWS) * -(-across // COLUMNS)
                 self.units, self.grain = shapes.size(tuple(batch)) * blocks, 1
-            if kernel.few:
+            if kernel.scan:
+                self._scan(n)
+            elif kernel.few:
                 self.span = _span(n, columns)
                 self.parts = -(-n // self.span)
         extra = 2 + len(kernel.reductions) if kernel.few else 0
         self.packing = dialect.Packing(kernel, launch, extra)
+
+    def _scan(self, n: int) -> None:
+        """Rows are shared out as they are, unless there are far fewer than threads: parts of one
+        are gone through twice."""
+        kernel = self.program.kernel
+        if kernel.column:
+            last = self.launch.extents[kernel.kept - 1]
+            self.units = self.kept // last * -(-last // kernel.columns)
+        self.grain = max(1, GRAIN // (n * kernel.columns))
+        shared = kernel.few and threads.get_num_threads() > 2 * self.units
+        self.span = SCAN_SPAN if shared else n
+        self.parts = -(-n // self.span)
 
     def ready(
         self,
@@ -144,12 +161,16 @@ class HostCall(Call):
             extra += [0] * len(kernel.reductions)
             words = self.packing.words(arguments, outputs, scalars, extra)
             return _call(program.function, words, self.units, self.grain)
-        scratch = [memory.allocate(self.kept * self.parts * 16) for _ in kernel.reductions]
+        results = self.parts * (self.units * kernel.columns if kernel.scan else self.kept)
+        scratch = [memory.allocate(results * 16) for _ in kernel.reductions]
         extra += [b.address for b in scratch]
         words = self.packing.words(arguments, outputs, scalars, extra)
-        first = _call(program.function, words, self.units * self.parts, 1)
-        second = _call(program.finish, words, self.kept, GRAIN)
-        return Ready(_both, (first, second), scratch)
+        every = _call(program.function, words, self.units * self.parts, 1)
+        if kernel.scan:
+            totals = _call(program.totals, words, self.units * self.parts, 1)
+            finish = _call(program.finish, words, self.units, GRAIN)
+            return Ready(_in_turn, (totals, finish, every), scratch)
+        return Ready(_in_turn, (every, _call(program.finish, words, self.kept, GRAIN)), scratch)
 
     def interpreted(
         self,
@@ -198,9 +219,9 @@ def _scalar(dtype: DType, value: Any) -> Any:
     return array if dtype == dtypes.bfloat16 else array[()]
 
 
-def _both(first: Ready, second: Ready) -> None:
-    first.run()
-    second.run()
+def _in_turn(*calls: Ready) -> None:
+    for call in calls:
+        call.run()
 
 
 def _span(n: int, columns: int) -> int:

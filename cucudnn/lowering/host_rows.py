@@ -62,8 +62,9 @@ def row_text(w: Writer, kernel: Kernel) -> None:
             tail_text(w, kernel, totals)
 
 
-def fill(w: Writer, kernel: Kernel, stage: Stage | None = None) -> None:
-    """The values of elements [at, at + m) of a row: all, or those of a stage."""
+def fill(w: Writer, kernel: Kernel, stage: Stage | None = None, place: str = "at + filled") -> None:
+    """The values of elements [at, at + m) of a row: all, or those of a stage, which has stored
+    others at a place."""
     if stage is None:
         every = tuple(range(len(kernel.reductions)))
         inner = tuple(k for k, o in enumerate(kernel.outputs) if o.inner)
@@ -96,10 +97,10 @@ def fill(w: Writer, kernel: Kernel, stage: Stage | None = None) -> None:
         with loop(w, kernel, stage.lines, "x_", last, "run"):
             for i in stage.loaded:
                 c_type = dtypes.value_type(kernel.values[i].dtype)
-                w(f"const {c_type} {name(kernel, i)} = kept{i}[at + filled + j];")
+                w(f"const {c_type} {name(kernel, i)} = kept{i}[{place} + j];")
             values(w, kernel, stage.lines, "x_", last, "j")
             for i in stage.stored:
-                w(f"kept{i}[at + filled + j] = {name(kernel, i)};")
+                w(f"kept{i}[{place} + j] = {name(kernel, i)};")
             for k in stage.reductions:
                 w(f"buffer{k}[filled + j] = {name(kernel, kernel.reductions[k].operand)};")
             for k in stage.outputs:

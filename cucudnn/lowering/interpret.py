@@ -6,6 +6,7 @@ rest comes from `elementary`, which where there is a compiler is a compiled kern
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -15,6 +16,7 @@ from numpy.lib.stride_tricks import as_strided
 from ..graph import dtypes, ops
 from ..graph.dtypes import DType
 from ..graph.ops import Op
+from . import prefixes
 from .kernel import Kernel, Reduction, Value
 from .stages import stages
 
@@ -36,7 +38,7 @@ def run(
     """Run a kernel. Arrays are strided views that have the space as their shape; an output that
     is written once for each kept index has the kept axes alone."""
     with np.errstate(all="ignore"):
-        if kernel.resident:
+        if kernel.resident or kernel.scan:
             _resident(kernel, extents, arguments, outputs, scalars, elementary)
             return
         if kernel.reductions:
@@ -327,10 +329,15 @@ def _resident(
                 target = _at(outputs[k], rows + whole)
                 np.copyto(target, lines.values[output.value], casting="unsafe")
             for i, value in enumerate(kernel.values):
-                if value.kind == "reduction" and value.number in stage.reductions:
+                if value.kind in ("reduction", "scan") and value.number in stage.reductions:
                     r = kernel.reductions[value.number]
                     given = np.broadcast_to(lines.values[r.operand], shape)
                     flat = given.reshape(*shape[: kernel.kept], n)
+                    if kernel.scan:
+                        combine = partial(_step, r.op, r.dtype, elementary)
+                        found_ = prefixes.along_last(r.op, r.dtype, flat, combine)
+                        lines.values[i] = found_.reshape(shape)
+                        continue
                     part = _chunks(r, flat, n, elementary)
                     once.values[i] = _total(r, part, elementary, len(reduced))
             once.run(stage.after)
@@ -364,6 +371,10 @@ def _pieces(kernel: Kernel, reduced: tuple[int, ...], n: int) -> Iterator[tuple[
             yield (slice(start, min(start + BLOCK, n)),)
     else:
         yield tuple(slice(0, m) for m in reduced)
+
+
+def _step(op: Op, dtype: DType, elementary: Elementary, a: Array, b: Array) -> Array:
+    return np.asarray(line(op, dtype, [a, b], elementary))
 
 
 _COMBINE = {

@@ -6,7 +6,7 @@ Numbers live in a separate Launch, so one Kernel serves all shapes of the same c
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from ..graph import dtypes, ops, shapes
@@ -26,6 +26,9 @@ SPREAD = 64  # blocks that a longer row may have, each as much of it
 CLUSTER = 8  # blocks that a resident column may have, each a chunk of it
 BESIDE = 64  # bytes of neighbouring resident columns that a block of CUDA has, or twice as many
 COLUMNS = 128  # neighbouring columns that a thread of the CPU has, as XP_COLUMNS
+SCAN_GROUP, SCAN_TILE = 128, 4096  # elements of a scan's units; the next larger unit has 32 tiles
+SCAN_WARP, SCAN_BLOCK = 512, 8192  # elements that a warp and a block take, at most
+SCAN_SPAN, SCAN_ROWS = 32 * SCAN_TILE, 64  # of so few rows, the CPU's threads share such parts
 PAIRS = 64  # elements of each of two axes from which on pairs of them are taken by tiles
 INDEX = Node(ops.iota, (), (2**62,), dtypes.int64, (8,), "")  # of an axis, where nobody asked
 WIDE = 2**31 - 2**20  # elements from which on indices have 64 bits; the last tile may run over
@@ -42,7 +45,7 @@ class Argument(NamedTuple):
 class Value(NamedTuple):
     """One value of the kernel: of an argument, a scalar, a line, or a reduction."""
 
-    kind: str  # 'argument' | 'table' | 'scalar' | 'line' | 'reduction'
+    kind: str  # 'argument' | 'table' | 'scalar' | 'line' | 'reduction' | 'scan'
     dtype: DType
     number: int = 0  # of the argument, scalar or reduction
     op: Op | None = None
@@ -55,7 +58,7 @@ def is_guarded(value: Value) -> bool:
 
 
 class Reduction(NamedTuple):
-    """One reduction over all REDUCED axes."""
+    """One reduction over all REDUCED axes, or a scan along them."""
 
     op: Op
     operand: int
@@ -89,7 +92,7 @@ class Kernel:
     outputs: tuple[Output, ...]
     short: bool = False  # at most 32 reduced elements
     column: bool = False  # neighbours in memory belong to different kept indices
-    columns: int = 1  # of a column kernel: neighbours that threads take side by side
+    columns: int = 1  # of a column kernel: neighbours that threads, or a scan, take side by side
     cluster: int = 1  # of a resident column kernel: blocks that share columns
     split: int = 1  # blocks of a chunk of these, each with every so many-th lane
     narrow: bool = False  # a column kernel of so few columns that a thread takes all of a row's
@@ -98,9 +101,10 @@ class Kernel:
     resident: bool = False  # elements of a row need reductions over it: it is read once
     rounds: int = 8  # of a resident row: how often 128 lanes take to a chunk, a power of two; of a
     # resident column: exactly
-    huge: bool = False  # of a resident row: more than 8 chunks
+    huge: bool = False  # of a resident row: more than 8 chunks; of a scan's: two tiles
     fours: bool = False  # of a resident row: a multiple of 4 elements, read by fours
     full: bool = False  # of a resident row: every thread has elements in every round
+    scan: bool = False  # its reductions are scans: each element has a result
     tile: int = 0  # of a short reduction of pairs: results of a thread along each of two axes
     nested: int = 0  # reductions, the last ones, over the results of pairs along the last kept axis
     pair: tuple[int, ...] = ()  # of a tile kernel with nested ones: lines for each pair, after tail
@@ -114,7 +118,9 @@ class Kernel:
 
     @property
     def template(self) -> str:
-        """map, row, column, resident or tile."""
+        """map, row, column, resident, tile or scan."""
+        if self.scan:
+            return "scan"
         if self.resident or self.tile:
             return "resident" if self.resident else "tile"
         return "map" if not self.reductions else "column" if self.column else "row"
@@ -159,7 +165,7 @@ class Kernel:
     def work(self) -> int:
         """Cost of an element, in additions."""
         lines = [self.values[i].op for i in self.body]
-        tree = 4 * len(self.reductions)  # what a step of the tree costs NumPy
+        tree = (8 if self.scan else 4) * len(self.reductions)  # what a step costs NumPy
         return sum(op.work for op in lines if op is not None) + tree
 
 
@@ -252,6 +258,8 @@ class _Builder:
         )
         if node.op.kind is Kind.REDUCTION:
             result = self._reduce(node, operands[0])
+        elif node.op.kind is Kind.SCAN:
+            result = self._scan(node, operands[0])
         else:
             value = Value("line", node.dtype, 0, node.op, operands)
             key = (node.op, node.dtype, operands)
@@ -328,6 +336,13 @@ class _Builder:
         key = ("reduction", index)
         return self.number(key, Value("reduction", node.dtype, index), False, True)
 
+    def _scan(self, node: Node, operand: int) -> int:
+        scan = Reduction(node.attrs[0], operand, node.dtype, node.dtype)
+        if scan not in self.reductions:
+            self.reductions.append(scan)
+        index = self.reductions.index(scan)
+        return self.number(("scan", index), Value("scan", node.dtype, index), True, True)
+
 
 def build(group: Group, device: str, cluster: int = CLUSTER) -> Bound:
     """The kernel of a group for a kind of device, with its launch and the nodes that it stands
@@ -368,9 +383,10 @@ def build(group: Group, device: str, cluster: int = CLUSTER) -> Bound:
     everywhere = [*body, *(r.operand for r in builder.reductions)]
     everywhere += [o.value for o in outputs if o.inner]
     resident = bool(builder.reductions) and any(builder.post[i] for i in everywhere)
-    column = bool(builder.reductions) and _is_column(arguments, strides, len(kept))
+    by_columns = bool(builder.reductions) and _is_column(arguments, strides, len(kept))
+    column = by_columns
     if resident:
-        column = not (cuda and n > CHUNK * cluster)
+        column = not (group.scans or (cuda and n > CHUNK * cluster))
         column = column and _is_resident_column(arguments, strides, len(kept))
     vector = _vector(builder, launch, itemsizes, outputs, len(kept) if column else 0) if cuda else 1
     columns = split = 1
@@ -419,6 +435,8 @@ def build(group: Group, device: str, cluster: int = CLUSTER) -> Bound:
         wide=cuda and _is_wide(launch),
         vector=vector,
     )
+    if group.scans:  # the classes of reductions are others
+        kernel = _of_scan(kernel, kept, n, by_columns, cuda)
     members = sorted(group.members, key=lambda n: n.seq)
     members = [m for m in members if m.op is not ops.iota]
     return Bound(
@@ -428,6 +446,38 @@ def build(group: Group, device: str, cluster: int = CLUSTER) -> Bound:
         [n for n, _, _ in results],
         builder.scalars,
         members,
+    )
+
+
+def _of_scan(kernel: Kernel, kept: Shape, n: int, by_columns: bool, cuda: bool) -> Kernel:
+    """The kernel with the classes of one that scans."""
+    most = 16 if max(r.dtype.itemsize for r in kernel.reductions) <= 4 else 8
+    side = max(2, min(most, 1 << (kept[-1] - 1).bit_length())) if by_columns else 1
+    if not cuda:
+        return replace(
+            kernel,
+            scan=True,
+            resident=False,
+            column=by_columns,
+            columns=side,
+            few=n > SCAN_SPAN and shapes.size(kept) < SCAN_ROWS,
+        )
+    if by_columns and n > SHORT:
+        long = n > SCAN_TILE
+        return replace(
+            kernel, scan=True, resident=False, huge=False, fours=False, vector=1, rounds=1,
+            column=True, columns=side, long=long, few=long,
+        )  # fmt: skip
+    whole = SCAN_GROUP if n <= SCAN_GROUP else SCAN_WARP if n <= SCAN_BLOCK else SCAN_TILE
+    return replace(
+        kernel,
+        scan=True,
+        resident=False,
+        huge=SCAN_TILE < n <= SCAN_BLOCK,
+        rounds=1 if n <= SCAN_GROUP else SCAN_WARP // SCAN_GROUP,
+        full=kernel.fours and n % whole == 0 and n > SHORT,
+        long=n > SCAN_BLOCK,
+        few=n > SCAN_BLOCK,
     )
 
 
@@ -494,10 +544,11 @@ def _closure(values: Sequence[Value], roots: Sequence[int]) -> tuple[int, ...]:
 def _is_column(
     arguments: Sequence[Argument], strides: Sequence[tuple[int, ...]], kept: int
 ) -> bool:
-    """True if most bytes that are read lie side by side along the last KEPT axis."""
+    """True if most bytes that are read lie side by side along the last KEPT axis. What is the same
+    for every row, as a vector that rows are multiplied by, is few bytes."""
     rows = columns = 0
     for argument, s in zip(arguments, strides, strict=False):
-        if not argument.memory or not kept or not any(s[kept:]):
+        if not argument.memory or not any(s[:kept]) or not any(s[kept:]):
             continue
         inner, across = abs(s[-1]), abs(s[kept - 1])
         if across == 1 or (across and inner > across):
@@ -606,7 +657,8 @@ def _vector(
     be contiguous or broadcast everywhere, its extent and the other strides multiples, the memory
     aligned.
     """
-    if not launch.extents:
+    # threads side by side that take one element each wait for each other the least
+    if not launch.extents or any(v.op is not None and v.op.loops for v in builder.values):
         return 1
     inner_outputs = [o.inner for o in outputs]
     every = [True] * len(builder.arguments) + inner_outputs

@@ -17,9 +17,6 @@ from .convolution_epilogue import of_convolution
 from .cudnn_table import has_plan
 from .group import Epilogue, Group
 
-SHORT = 1 << 20  # elements of sums that NumPy adds up on the CPU
-LONG, FEW_ROWS = 1 << 16, 256  # elements along an axis, and rows, of sums that CUDA does in pieces
-
 
 def always(node: Node) -> bool:
     """Fits every node."""
@@ -34,22 +31,6 @@ def is_integer_product(node: Node) -> bool:
 def is_half_product(node: Node) -> bool:
     """A product of half-precision numbers, accumulated in float32."""
     return dtypes.is_half(node.dtype)
-
-
-def is_short_accumulation(node: Node) -> bool:
-    """Sums or products of so few elements that compiling a scan does not pay. NumPy has their
-    bits; of complex products it may not."""
-    step = node.attrs[0]
-    exact = step in (ops.add, ops.multiply) and dtypes.is_kind(node.dtype, step.exact)
-    return exact and len(node.inputs or ()) < 2 and node.size <= SHORT
-
-
-def is_long_accumulation(node: Node) -> bool:
-    """Sums or products along axes that are long and few, so that a block a row is too few."""
-    step, axis = node.attrs
-    n = node.shape[axis]
-    plain = step in (ops.add, ops.multiply) and len(node.inputs or ()) < 2
-    return plain and n >= LONG and node.size // n < FEW_ROWS
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +54,7 @@ LIBRARY: list[Row] = [
     Row(ops.convolution, "cuda", always, "cuBLAS", "convolution_products"),
     Row(ops.convolution_input, "cuda", always, "cuBLAS", "convolution_input_products"),
     Row(ops.convolution_weight, "cuda", always, "cuBLAS", "convolution_weight_products"),
+    Row(ops.attention, "cuda", always, "cuDNN", "attention"),
     Row(ops.matmul, "cpu", is_half_product, "BLAS", "matmul_half"),
     Row(ops.matmul, "cpu", is_integer_product, "NumPy", "matmul_integer"),
     Row(ops.matmul, "cpu", always, "BLAS", "matmul"),
@@ -83,10 +65,6 @@ LIBRARY: list[Row] = [
     Row(ops.det, "cpu", always, "LAPACK", "det"),
     Row(ops.fft, "cuda", always, "cuFFT", "fft"),
     Row(ops.fft, "cpu", always, "pocketfft", "fft"),
-    Row(ops.scan, "cuda", is_long_accumulation, "generated CUDA", "accumulate"),
-    Row(ops.scan, "cuda", always, "generated CUDA", "scan"),
-    Row(ops.scan, "cpu", is_short_accumulation, "NumPy", "accumulate"),
-    Row(ops.scan, "cpu", always, "generated C++", "scan"),
     Row(ops.sort, "cuda", always, "Thrust", "sort"),
     Row(ops.argsort, "cuda", always, "Thrust", "argsort"),
     Row(ops.searchsorted, "cuda", always, "CuPy", "searchsorted"),
@@ -94,9 +72,15 @@ LIBRARY: list[Row] = [
     Row(ops.argsort, "cpu", always, "NumPy", "argsort"),
     Row(ops.searchsorted, "cpu", always, "NumPy", "searchsorted"),
     Row(ops.take, "cpu", always, "NumPy", "take"),
+    Row(ops.pad, "cpu", always, "NumPy", "pad"),
 ]
 
 ABSORBING = frozenset(row.op for row in LIBRARY if row.epilogue is not None)  # all on CUDA
+
+
+def has(op: Op, kind: str) -> bool:
+    """Whether a library computes an op on a kind of device."""
+    return any(row.op is op and row.device == kind for row in LIBRARY)
 
 
 def choose(node: Node, kind: str) -> Row:

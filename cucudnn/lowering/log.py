@@ -22,6 +22,7 @@ class Log:
         self.entries: list[tuple[int, ref[Storage]]] = []
         self.prune_at = 1024
         self.recorded = 0  # since pending nodes were counted
+        self.evaluated = 0  # of those, what was recorded before the last evaluation
         self.made = 0  # bytes made since the kept bytes were summed
         self.running = 0  # evaluations that are under way, one inside the other
         self.nested = False  # one has run inside of the one that is under way

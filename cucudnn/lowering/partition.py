@@ -31,6 +31,7 @@ from .group import (
     operand_places,
     reaches,
     reduced_extents,
+    scanned_axes,
     spans,
     spans_all,
     through_view,
@@ -59,6 +60,10 @@ def join(walk: Walk, group: Group, node: Node) -> None:
     group.members[node] = places
     if node.op.kind is Kind.REDUCTION and not group.reduced:
         _add_reduced_axes(group, reduced_extents(node))
+    if node.op.kind is Kind.SCAN and not group.reduced:
+        _take_along(group, node)
+        places = group.loads[node]
+        group.members[node] = places
     for index in range(len(places)):
         # operand_places may split an axis, which rewrites the list under the same key
         found = operand_places(group, node, group.members[node][index])
@@ -84,6 +89,14 @@ def _add_reduced_axes(group: Group, extents: Shape) -> None:
             table[key] = [widen(p) for p in places]
     group.outputs = {k: widen(p) for k, p in group.outputs.items()}
     group.reduced = extents
+
+
+def _take_along(group: Group, node: Node) -> None:
+    """Make a map a group of rows, which lie along the axes that a scan goes along."""
+    along = scanned_axes(group, node)
+    assert along is not None
+    rest = [a for a in range(len(group.kept)) if a not in along]
+    group.permute((*rest, *along), len(rest))
 
 
 def lead(walk: Walk, node: Node) -> Group:
@@ -142,6 +155,11 @@ def _can_merge(a: Group, b: Group, node: Node) -> bool:
     if not (a.is_kernel and b.is_kernel) or a.written is not None or b.written is not None:
         return False
     if (a.kept, a.reduced) != (b.kept, b.reduced) and not (_is_map_of(a, b) or _is_map_of(b, a)):
+        return False
+    scans = a.scans + b.scans
+    if scans > predicates.MAX_SCANS or (
+        scans and a.reduced and b.reduced and not a.scans * b.scans
+    ):
         return False
     mine, other = a.loads.get(node), b.loads.get(node)
     if not mine or mine != other or len(mine) != 1:
@@ -217,7 +235,7 @@ def take_by_rows(walk: Walk, group: Group, node: Node) -> None:
     if not row or size(group.kept) != node.size * size(row) or row != rows_of(walk, node):
         return
     if stays(group, along, across):
-        group.take_across(along, across)
+        group.permute((*along, *across), len(along))
 
 
 def read_by_parts(walk: Walk, node: Node) -> bool:
@@ -279,7 +297,8 @@ def _can_store(walk: Walk, group: Group, node: Node, readers: list[Group]) -> bo
     places = group.loads[node]
     if len(places) != 1 or group.written is not None or node.op is ops.iota:
         return False
-    fits = spans(group, node, places[0]) or spans_all(group, node, places[0])
+    fits = spans(group, node, places[0]) and not group.scans
+    fits = fits or spans_all(group, node, places[0])
     others = walk.readers.get(node, ())
     return fits and not any(live(g) is not group and reaches(g, group) for g in others)
 

@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import partial
+from itertools import groupby
 from typing import Any
 
 from ..graph import ops
 from ..graph.node import Node
 from ..graph.ops import Kind
+from ..settings import current
 from . import library, nested
 from .device import Call, Device
 from .group import Group
 from .kernel import Kernel
+from .launch_graph import COPIES, Launched, LaunchGraph
 from .signature import Signature
 
 Slots = tuple[int, ...]
+
+# Graphs of launches: see docs/decisions/0014.
+REPEATS = 3  # runs of a plan, of which the last one makes its graphs
+FEWEST = 2  # kernels
+LARGEST = 8 << 20  # bytes that a kernel writes: the GPU is busy with more while the host launches
+MOST_KEPT = 512 << 20  # bytes that the graphs of a device keep
+MOST_GRAPHS = 256  # of a device
 
 
 @dataclass(slots=True)
@@ -57,7 +67,7 @@ class LibraryStep(Step):
     """Call a library."""
 
     row: library.Row = None  # type: ignore[assignment]
-    operands: tuple[int, ...] = ()  # the bias of an epilogue comes last
+    operands: tuple[int, ...] = ()  # those of an epilogue come last
     epilogue: str = ""
 
     def function(self, device: Device) -> Callable[..., Any]:
@@ -75,6 +85,22 @@ class EmptyStep(Step):
 
 
 @dataclass(slots=True)
+class GraphStep(Step):
+    """Launch the kernels of several steps as one."""
+
+    steps: tuple[KernelStep, ...] = ()
+    sources: Slots = ()  # of memory that was there before
+    scalars: Slots = ()
+    graph: LaunchGraph = None  # type: ignore[assignment]
+
+    def used(self) -> Slots:
+        return self.outputs + self.nodes + self.sources + self.scalars
+
+
+Schedule = list[tuple[Step, Slots]]
+
+
+@dataclass(slots=True)
 class Plan:
     """Steps in order, and for each the slots whose nodes nobody needs afterwards."""
 
@@ -82,6 +108,27 @@ class Plan:
     releases: list[Slots]
     calls: list[Call]  # of the steps that launch kernels
     shifts: dict[int, int]  # of the graph that it was made for: see `signature`
+    sizes: list[int]  # bytes of the nodes, by slot
+    made: int = 0  # bytes of what the steps allocate
+    schedule: Schedule = field(default_factory=list)  # both, one step after the other
+    gathered: Schedule | None = None  # the same, with kernels launched as one
+    runs: int = 0
+
+    def __post_init__(self) -> None:
+        self.schedule = list(zip(self.steps, self.releases, strict=True))
+        new = [s for s in self.steps if not isinstance(s, KernelStep) or s.base < 0]
+        self.made = sum(self.sizes[slot] for s in new for slot in s.outputs)
+
+    def now(self, device: Device) -> Schedule:
+        """What the next run does. A plan that repeats launches its kernels as graphs."""
+        if len(self.calls) < FEWEST or not current().graphs:
+            return self.schedule
+        if self.gathered is None:
+            self.runs += 1
+            if self.runs < REPEATS:
+                return self.schedule
+            self.gathered = gather(self, device)
+        return self.gathered
 
 
 def build(
@@ -99,7 +146,8 @@ def build(
         else:
             steps.append(_kernel_step(group, slots, device, in_place))
     calls = [s.call for s in steps if isinstance(s, KernelStep)]
-    return Plan(steps, _releases(steps, len(slots)), calls, signature.shifts)
+    sizes = [n.nbytes for n in signature.order]
+    return Plan(steps, _releases(steps, len(slots)), calls, signature.shifts, sizes)
 
 
 def _releases(steps: Sequence[Step], count: int) -> list[Slots]:
@@ -128,7 +176,7 @@ def _library_step(group: Group, slots: dict[Node, int], device: Device) -> Libra
         nodes=tuple(slots[n] for n in nodes),
         inside=tuple(slots[n] for n in nodes if n is not epilogue.output and _is_worth(n)),
         row=row,
-        operands=operands if epilogue.bias is None else (*operands, slots[epilogue.bias]),
+        operands=operands + tuple(slots[n] for n in epilogue.operands),
         epilogue=epilogue.name,
     )
 
@@ -152,6 +200,73 @@ def _kernel_step(
         base=base,
         in_place=takes,
     )
+
+
+# --- launches as one ------------------------------------------------------------------------------
+
+
+def gather(plan: Plan, device: Device) -> Schedule:
+    """The plan's schedule, with one step for each run of kernels that a graph can launch."""
+    found: Schedule = []
+    sizes = plan.sizes
+    for fits, pairs in groupby(plan.schedule, lambda pair: _fits(pair[0], sizes)):
+        run = list(pairs)
+        more = sum(sizes[slot] for step, _ in run for slot in step.outputs)
+        if fits and len(run) >= FEWEST and _has_room(device, more):
+            steps = [s for s, _ in run if isinstance(s, KernelStep)]
+            found.append((_graph_step(steps, sizes, device), tuple(i for _, r in run for i in r)))
+        else:
+            found += run
+    return found
+
+
+def _fits(step: Step, sizes: Sequence[int]) -> bool:
+    return (
+        isinstance(step, KernelStep)
+        and step.base < 0
+        and sum(sizes[slot] for slot in step.outputs) <= LARGEST
+        and step.call.member() is not None
+    )
+
+
+def _has_room(device: Device, more: int) -> bool:
+    """Whether the device may have another graph, which keeps so many bytes."""
+    kept = sum(graph.nbytes for graph in device.graphs)
+    return kept + COPIES * more <= MOST_KEPT and len(device.graphs) < MOST_GRAPHS
+
+
+def _graph_step(steps: Sequence[KernelStep], sizes: Sequence[int], device: Device) -> GraphStep:
+    outputs = tuple(slot for s in steps for slot in s.outputs)
+    read = dict.fromkeys(slot for s in steps for slot in _in_memory(s) if slot not in outputs)
+    scalars = tuple(dict.fromkeys(slot for s in steps for slot in s.scalars))
+    operand = {slot: i for i, slot in enumerate((*read, *outputs))}
+    number = {slot: i for i, slot in enumerate(scalars)}
+    nodes = [
+        Launched(
+            member=member,
+            arguments=tuple(operand.get(slot, 0) for slot in s.arguments),
+            outputs=tuple(operand[slot] for slot in s.outputs),
+            scalars=tuple(number[slot] for slot in s.scalars),
+        )
+        for s in steps
+        if (member := s.call.member()) is not None
+    ]
+    return GraphStep(
+        outputs=outputs,
+        nodes=tuple(slot for s in steps for slot in s.nodes),
+        inside=tuple(slot for s in steps for slot in s.inside),
+        steps=tuple(steps),
+        sources=tuple(read),
+        scalars=scalars,
+        graph=LaunchGraph(device, nodes, [sizes[slot] for slot in outputs]),
+    )
+
+
+def _in_memory(step: KernelStep) -> Iterator[int]:
+    """The slots of the arguments that are no mere index."""
+    for slot, argument in zip(step.arguments, step.kernel.arguments, strict=True):
+        if argument.memory:
+            yield slot
 
 
 def _is_worth(node: Node) -> bool:

@@ -24,6 +24,7 @@ from .group import (
     operands,
     reaches,
     reduced_extents,
+    scanned_axes,
     spans,
     through_view,
 )
@@ -32,6 +33,7 @@ from .pieces import pieces
 MAX_OPERATIONS = 200  # lines; compile time grows faster than the text
 MAX_ARGUMENTS = 64
 CACHED = 1 << 16  # elements of a row on the CPU, where so much of one is one thread's work anyway
+MAX_SCANS = 2  # each has shared memory of a block, on CUDA
 MAX_RESIDENT = 4  # arrays of which rows or columns stay
 MAX_COLUMN = 4096  # elements of a column on the CPU: blocks of neighbours stay in the cache
 MIN_COLUMNS = 1024  # with fewer, threads share their chunks out, if they are more than one's work
@@ -53,6 +55,7 @@ class Weight(NamedTuple):
 
 
 NOTHING = Weight(0, 0, frozenset(), False)
+_STORED = (Kind.LIBRARY, Kind.UPDATE, Kind.SCAN)  # weigh nothing to their readers but a load
 
 
 @dataclass(eq=False)
@@ -95,7 +98,7 @@ def weigh(nodes: Sequence[Node], asked: set[Node]) -> dict[Node, Weight]:
                     below = Weight(1, 1, frozenset((source,)), False)
             if child.op.kind is Kind.VIEW and below is not None:
                 pass  # a view weighs what its operand does
-            elif below is None or child in asked or child.op.kind in (Kind.LIBRARY, Kind.UPDATE):
+            elif below is None or child in asked or child.op.kind in _STORED:
                 if child.op is ops.scalar:
                     continue
                 below = Weight(1, 1, frozenset((child,)), False)
@@ -119,7 +122,9 @@ def weigh(nodes: Sequence[Node], asked: set[Node]) -> dict[Node, Weight]:
 def cheap_to_repeat(node: Node, readers: int, weight: Weight) -> bool:
     """Whether computing a node in each of its readers costs less than storing it. Reductions in it
     are stored then; it must have more elements than they have."""
-    if weight.again > CHEAP_WORK or weight.leaves is None or node.op.kind is Kind.REDUCTION:
+    if weight.again > CHEAP_WORK or weight.leaves is None:
+        return False
+    if node.op.kind in (Kind.REDUCTION, Kind.SCAN):
         return False
     if any(n.op.kind is Kind.REDUCTION and n.size >= node.size for n in weight.leaves if n.pending):
         return False
@@ -150,6 +155,31 @@ def row_differs(walk: Walk, group: Group, node: Node) -> bool:
     if len(places) > 1 or not spans(group, node, places[0]) or group.written is not None:
         return True
     return bool(group.reduced) and group.reduced != reduced_extents(node)
+
+
+def scan_differs(walk: Walk, group: Group, node: Node) -> bool:
+    """A scan joins a map that needs each of its elements once, or scans along the same axes that
+    do not need it; no reduction is computed beside it."""
+    if node.op.kind is Kind.REDUCTION:
+        return group.scans > 0
+    if node.op.kind is not Kind.SCAN:
+        return False
+    if group.reduced and not 0 < group.scans < MAX_SCANS:
+        return True
+    along = scanned_axes(group, node)
+    if along is None or not group.reduced:
+        return along is None
+    return along != tuple(range(len(group.kept), len(group.space))) or _feeds_scan(group, node)
+
+
+def _feeds_scan(group: Group, node: Node) -> bool:
+    reached = {node}
+    for member in sorted(group.members, key=lambda n: n.seq):
+        if any(through_view(c, NOWHERE)[0] in reached for c in member.inputs or ()):
+            if member.op.kind is Kind.SCAN:
+                return True
+            reached.add(member)
+    return False
 
 
 def goes_back(walk: Walk, group: Group, node: Node) -> bool:
@@ -303,6 +333,7 @@ PREDICATES: tuple[Predicate, ...] = (
     is_indexed,
     no_pieces,
     row_differs,
+    scan_differs,
     goes_back,
     repeats_across_broadcast,
     repeats_at_offsets,

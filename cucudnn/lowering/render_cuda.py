@@ -17,10 +17,12 @@ from .cuda_map import map_text
 from .cuda_resident import resident_text
 from .cuda_resident_columns import resident_columns_text
 from .cuda_rows import row_text, steps_of_several
-from .cuda_text import CHUNK, MAX_PARTS, THREADS, UNROLL, WARPS, decode
+from .cuda_scan import scan_text
+from .cuda_scan_text import COUNTERS, slot_words, slots
+from .cuda_text import CHUNK, MAX_PARTS, THREADS, WARPS, decode, unroll
 from .cuda_tile import sides, tile_text
 from .dialect import Layout, Writer
-from .kernel import RESIDENT, Kernel, Launch
+from .kernel import RESIDENT, SCAN_TILE, SCAN_WARP, Kernel, Launch
 
 ROOM = 4  # blocks of 256 threads on a multiprocessor, if a thread has no more than 64 registers
 BLOCKS = 132 * ROOM  # as many as run at once on the largest chips
@@ -49,7 +51,7 @@ class Grid(NamedTuple):
     threads: int
     parts: int = 1  # of each row or block of columns
     span: int = 0  # elements of a part
-    tickets: int = 0  # counters, one for each row or block of columns
+    tickets: int = 0  # counters, one for each row or block of columns; words of a scan
 
 
 @cache
@@ -79,6 +81,7 @@ def render(kernel: Kernel) -> str:
         else:
             _TEMPLATES["row" if kernel.narrow else kernel.template](w, kernel)
     reductions = header("reduce.h") + header("reduce_cuda.h") if kernel.reductions else ""
+    reductions += header("scan_cuda.h") if kernel.scan else ""
     text = str(w)
     users = "\n".join(dialect.user_preludes(kernel))
     prelude = scalar.prelude(dialect.sections(text + users), "cuda")
@@ -93,6 +96,7 @@ _TEMPLATES = {
     "column": column_text,
     "resident": resident_text,
     "tile": tile_text,
+    "scan": scan_text,
 }
 
 
@@ -109,7 +113,7 @@ def _bounds(kernel: Kernel) -> str:
         return cuda_resident_columns.bounds(kernel)
     threads = (1 + kernel.huge) * THREADS
     streams = kernel.reductions and not kernel.short and not kernel.narrow and not kernel.tile
-    if not streams or (kernel.resident and not kernel.fours):
+    if not streams or ((kernel.resident or kernel.scan) and not kernel.fours):
         return str(threads)
     values = [dtypes.computed(v.dtype).itemsize for v in kernel.values]
     if max(values) > 4 or any(dialect.is_position(r) for r in kernel.reductions):
@@ -123,14 +127,15 @@ def _word_count(kernel: Kernel) -> int:
 
 def extra_words(kernel: Kernel) -> int:
     """parts, span, the counters' address, and the address of each reduction's partial results."""
-    return 3 + len(kernel.reductions) if kernel.few else 0
+    partial = 0 if kernel.scan else len(kernel.reductions)
+    return 3 + partial if kernel.few else 0
 
 
 def grid(kernel: Kernel, launch: Launch) -> Grid:
     """The grid of a launch."""
     count = shapes.size(launch.extents)
     if not kernel.reductions:
-        per_thread = kernel.vector * UNROLL if kernel.vector > 1 else 1
+        per_thread = kernel.vector * unroll(kernel) if kernel.vector > 1 else 1
         return Grid(_ceil(count, per_thread * THREADS), THREADS)
     kept = shapes.size(launch.extents[: kernel.kept])
     n = count // kept
@@ -145,6 +150,8 @@ def grid(kernel: Kernel, launch: Launch) -> Grid:
         last = launch.extents[kernel.kept - 1]
         blocks = kept // last * _ceil(last, kernel.columns) * kernel.cluster
         return Grid(blocks, cuda_resident_columns.Shape.of(kernel).threads)
+    if kernel.scan:
+        return _grid_of_scan(kernel, launch, kept, n)
     if kernel.resident and kernel.few:
         parts = _ceil(n, RESIDENT)
         return Grid(kept * parts, 2 * THREADS, parts, RESIDENT, kept)
@@ -162,6 +169,26 @@ def grid(kernel: Kernel, launch: Launch) -> Grid:
     last = launch.extents[kernel.kept - 1]
     blocks = kept // last * _ceil(last, kernel.columns)
     return _shared_out(blocks, n) if kernel.few else Grid(blocks, THREADS, 1, n)
+
+
+def _grid_of_scan(kernel: Kernel, launch: Launch, kept: int, n: int) -> Grid:
+    """A warp or a block for a row, or a block for each tile of it, or of some columns."""
+    rows = blocks = kept
+    if kernel.short:
+        return Grid(_ceil(kept, THREADS), THREADS)
+    if kernel.column:
+        last = launch.extents[kernel.kept - 1]
+        blocks = kept // last * _ceil(last, kernel.columns)
+        rows = blocks * kernel.columns
+    if kernel.long:
+        tiles = _ceil(n, SCAN_TILE)
+        words = COUNTERS + rows * slots(tiles) * sum(map(slot_words, kernel.reductions))
+        return Grid(blocks * tiles, THREADS, tiles, slots(tiles), words)
+    if kernel.column:
+        return Grid(blocks, THREADS)
+    if kernel.rounds > 1:
+        return Grid(kept, 32 * _ceil(n, SCAN_WARP))
+    return Grid(_ceil(kept, WARPS), THREADS)
 
 
 def _shared_out(rows: int, n: int) -> Grid:

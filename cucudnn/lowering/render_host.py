@@ -15,6 +15,7 @@ from .dialect import Writer, name
 from .host_columns import column_text
 from .host_resident_columns import resident_columns_text
 from .host_rows import resident_text, row_text, tail_text
+from .host_scan import scan_text
 from .host_text import (
     advance,
     coordinates,
@@ -60,9 +61,10 @@ def render(kernel: Kernel) -> str:
         w(*dialect.step_text(k, reduction), "")
     columns = kernel.resident and kernel.column
     (resident_columns_text if columns else _TEMPLATES[kernel.template])(w, kernel)
-    if kernel.few:
+    if kernel.few and not kernel.scan:
         _finish(w, kernel)
     reductions = _header("reduce.h") + _header("reduce_host.h") if kernel.reductions else ""
+    reductions = _header("scan_host.h") if kernel.scan else reductions
     text = str(w)
     users = "\n".join(dialect.user_preludes(kernel))
     prelude = scalar.prelude(dialect.sections(text + users), "host")
@@ -124,4 +126,5 @@ _TEMPLATES = {
     "column": column_text,
     "resident": resident_text,
     "tile": tile_text,
+    "scan": scan_text,
 }

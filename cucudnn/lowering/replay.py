@@ -8,9 +8,10 @@ from typing import Any
 from ..graph.node import Node, base_of
 from ..graph.ops import Kind
 from . import evaluate as evaluation
+from .cudnn_graph import OPERANDS
 from .device import Device
 from .log import logs
-from .plan import KernelStep, LibraryStep, Plan
+from .plan import GraphStep, KernelStep, LibraryStep, Plan, Step
 from .signature import Signature, sign
 
 
@@ -77,11 +78,17 @@ class Replay:
     def __init__(self, device: Device, plan: Plan, shadows: list[Node]) -> None:
         self.device = device
         self.plan = plan
+        self.edition = evaluation.edition(device.name)
         self.shadows = shadows
         # a call that does what follows it was chosen for the values of scalars
-        self.knows_scalars = any(isinstance(s, LibraryStep) and s.epilogue for s in plan.steps)
-        self._sizes = [n.nbytes for n in shadows]
+        names = (s.epilogue.split() for s in plan.steps if isinstance(s, LibraryStep))
+        self.knows_scalars = any(name not in OPERANDS for steps in names for name in steps)
         self._operations = sum(len(s.nodes) for s in plan.steps)
+
+    @property
+    def is_current(self) -> bool:
+        """Whether it would be planned so today."""
+        return self.edition == evaluation.edition(self.device.name)
 
     def run(self, memory: list[Any]) -> None:
         """Run the steps. `memory` holds buffers and numbers by slot: those of the leaves are given,
@@ -97,25 +104,37 @@ class Replay:
             evaluation.with_room(self.device, lambda: self._run(memory))
 
     def _run(self, memory: list[Any]) -> None:
-        allocate, sizes, statistics = self.device.allocate, self._sizes, evaluation.statistics
-        made = 0
-        for step in self.plan.steps:
-            outputs = [allocate(sizes[i]) for i in step.outputs]
-            if type(step) is KernelStep:
-                arguments = [memory[i] for i in step.arguments]
-                scalars = [memory[i] for i in step.scalars]
-                statistics.launches += 1
-                ready = step.call.ready(arguments, outputs, scalars, False)
-                result = ready.function(*ready.arguments)
-                if ready.check is not None:
-                    ready.check(result)
-            elif isinstance(step, LibraryStep):
-                self._call(step, outputs[0], memory)
-            for slot, buffer in zip(step.outputs, outputs, strict=True):
-                memory[slot] = buffer
-                made += buffer.nbytes
-        statistics.operations += self._operations
-        logs[self.device.name].made += made
+        for step, _ in self.plan.now(self.device):
+            if type(step) is GraphStep and self._launch(step, memory):
+                continue
+            for alone in step.steps if type(step) is GraphStep else (step,):
+                self._step(alone, memory)
+        evaluation.statistics.operations += self._operations
+        logs[self.device.name].made += self.plan.made
+
+    def _step(self, step: Step, memory: list[Any]) -> None:
+        outputs = [self.device.allocate(self.plan.sizes[i]) for i in step.outputs]
+        if isinstance(step, KernelStep):
+            arguments = [memory[i] for i in step.arguments]
+            scalars = [memory[i] for i in step.scalars]
+            evaluation.statistics.launches += 1
+            step.call.ready(arguments, outputs, scalars, False).run()
+        elif isinstance(step, LibraryStep):
+            self._call(step, outputs[0], memory)
+        for slot, buffer in zip(step.outputs, outputs, strict=True):
+            memory[slot] = buffer
+
+    def _launch(self, step: GraphStep, memory: list[Any]) -> bool:
+        """Launch a graph; False if it cannot be launched now."""
+        sources = [memory[i] for i in step.sources]
+        outputs = step.graph.launch(sources, [memory[i] for i in step.scalars])
+        if outputs is None:
+            return False
+        evaluation.statistics.launches += len(step.steps)
+        evaluation.statistics.graphs += 1
+        for slot, buffer in zip(step.outputs, outputs, strict=True):
+            memory[slot] = buffer
+        return True
 
     def _call(self, step: LibraryStep, output: Any, memory: list[Any]) -> None:
         device, node = self.device, self.shadows[step.outputs[0]]

@@ -32,7 +32,7 @@ def sign(nodes: Sequence[Node], asked: set[Node], in_place: dict[Node, Node]) ->
     starts: dict[Node, int] = {}
     absorbing = nodes[0].device != "cpu" and any(n.op in library.ABSORBING for n in nodes)
     for node in nodes:
-        if node.op is ops.view or node.op is ops.update:
+        if node.op is ops.update or (node.op is ops.view and node.inputs[0].data is not None):  # type: ignore[index]
             starts = _starts(nodes)
             break
     for node in nodes:
@@ -72,14 +72,18 @@ def _starts(nodes: Sequence[Node]) -> dict[Node, int]:
     for node in nodes:
         inputs = node.inputs or ()
         if node.op is ops.view or node.op is ops.update:
-            base = first.get(inputs[0], inputs[0])
-            offset = node.attrs[0]
-            start[base] = min(start.get(base, offset), offset)
-            if node.op is ops.update:
-                first[node] = base
-                whole.add(first.get(inputs[1], inputs[1]))
-        else:
-            whole.update(first.get(n, n) for n in inputs)
-    found = {b: s for b, s in start.items() if b.data is not None and b not in whole}
+            old, inputs = inputs[0], inputs[1:]
+            base = old if old.data is not None else first.get(old)
+            if base is not None:
+                offset = node.attrs[0]
+                start[base] = min(start.get(base, offset), offset)
+                if node.op is ops.update:
+                    first[node] = base
+        for n in inputs:
+            if n.data is not None:
+                whole.add(n)
+            elif n in first:
+                whole.add(first[n])
+    found = {b: s for b, s in start.items() if b not in whole}
     found.update((n, found[b]) for n, b in first.items() if b in found)
     return found

@@ -1,4 +1,6 @@
-"""The stages of a resident kernel: what is done with a row between rounds of reductions over it."""
+"""The stages of a resident kernel: what is done with a row between rounds of reductions over it.
+A kernel with scans has two: what makes their operands, and what is made of their prefixes.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,7 @@ def levels(kernel: Kernel) -> list[int]:
     """For each value how many rounds of reductions it needs."""
     found: list[int] = []
     for value in kernel.values:
-        if value.kind == "reduction":
+        if value.kind in ("reduction", "scan"):
             found.append(found[kernel.reductions[value.number].operand] + 1)
         else:
             found.append(max((found[k] for k in value.operands), default=0))
@@ -73,6 +75,7 @@ def stages(kernel: Kernel) -> list[Stage]:
         loaded |= {i for i in roots if i in known}
         stored = {i for i in lines if i in worth}
         known |= stored
+        known |= {i for i, v in enumerate(kernel.values) if v.kind == "scan" and level[i] > number}
         result.append(
             Stage(
                 tuple(lines),

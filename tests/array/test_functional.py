@@ -179,7 +179,7 @@ def test_errors():
     with pytest.raises(TypeError, match="argument of map"):
         xp.map(lambda a: a * x if a > 0 else a, x)
     with pytest.raises(TypeError):
-        xp.map(lambda a: (a, a), x)
+        xp.map(lambda a: (a, (a, a)), x)
     with pytest.raises(TypeError):
         xp.map(lambda a: "text", x)
     np.testing.assert_array_equal(xp.map(lambda a: a + 1, x), [2, 2, 2])  # nothing is left behind
@@ -229,6 +229,96 @@ def test_views_and_strides(compiling):
     ours[::2] = xp.map(f, ours[::2], 0.25)
     x[::2] = np.where(x[::2] > 0.25, x[::2] - np.float32(0.25), 0)
     np.testing.assert_array_equal(ours, x)
+
+
+# --- several results ------------------------------------------------------------------------------
+
+
+def sorted_pair(a, b):
+    if a > b:
+        return b, a
+    return a, b
+
+
+def spread(a, b):
+    low, high = sorted_pair(a, b)
+    return high - low
+
+
+def turned(a, b):
+    return sorted_pair(b + 1, a)
+
+
+def collatz(n):
+    steps, highest = 0, n
+    while n != 1:
+        n = n // 2 if n % 2 == 0 else 3 * n + 1
+        highest = max(highest, n)
+        steps += 1
+    return steps, highest, highest > 100
+
+
+def test_a_tuple_is_several_arrays(compiling, device):
+    a, b = numbers(40, 3), numbers(3)
+    x, y = xp.asarray(a), xp.asarray(b)
+    low, high = xp.map(sorted_pair, x, y)
+    np.testing.assert_array_equal(low, np.minimum(a, b))
+    np.testing.assert_array_equal(high, np.maximum(a, b))
+    np.testing.assert_array_equal(xp.map(spread, x, y), np.maximum(a, b) - np.minimum(a, b))
+    low, high = xp.map(turned, x, y)
+    np.testing.assert_array_equal(high, np.maximum(a, b + 1))
+    low, high = xp.map(lambda p, q: (p, q) if p < q else (q, p), x, y)
+    np.testing.assert_array_equal(low, np.minimum(a, b))
+    for _ in range(2):  # also from what is remembered
+        total, difference, one = xp.map(lambda p, q: (p + q, p - q, 1), x, y)  # traced
+        np.testing.assert_array_equal(total, a + b)
+        np.testing.assert_array_equal(difference, a - b)
+        np.testing.assert_array_equal(one, np.ones((40, 3)))
+    n = np.arange(1, 60)
+    found = xp.map(collatz, xp.asarray(n))
+    assert [r.dtype for r in found] == [np.int64, np.int64, np.bool_]
+    for got, want in zip(found, zip(*map(collatz, n.tolist()), strict=True), strict=True):
+        np.testing.assert_array_equal(got, want)
+
+
+def test_several_results_are_one_kernel(device):
+    x = xp.asarray(numbers(5000), device=device)
+    assert len(xp.explain(*xp.map(collatz, xp.abs(x.astype(int)) + 1)).kernels) == 1
+
+
+def test_errors_of_several_results():
+    x = xp.asarray(numbers(5))
+
+    def uneven(a):
+        if a > 1:
+            return a, a
+        return a, a, a
+
+    def sometimes(a):
+        if a > 1:
+            return a, a
+        return a
+
+    def as_a_number(a, b):
+        return 1 + sorted_pair(a, b)
+
+    def too_many(a, b):
+        p, q, r = sorted_pair(a, b)
+        return p + q + r
+
+    for f, operands, what in (
+        (uneven, (x,), "does not always return 2 numbers"),
+        (sometimes, (x,), "does not always return 2 numbers"),
+        (as_a_number, (x, x), "returns 2 numbers, where one is wanted; `a, b = "),
+        (too_many, (x, x), "does not always return 3 numbers"),
+    ):
+        with pytest.raises(TypeError, match=what):
+            xp.map(f, *operands)
+    for f in (sorted_pair, lambda a, b: (a + b, a)):
+        with pytest.raises(TypeError, match="2 numbers, where one is wanted"):
+            xp.reduce(f, x)
+        with pytest.raises(TypeError, match="2 numbers, where one is wanted"):
+            xp.scan(f, x)
 
 
 # --- reduce ---------------------------------------------------------------------------------------

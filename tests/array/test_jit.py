@@ -892,3 +892,23 @@ def test_what_is_guarded():
 
         with pytest.raises(UnguardableError):
             Guards(g)
+
+
+def test_a_recording_is_made_anew_when_plans_are_forgotten(device, fused, monkeypatch):
+    made = []
+    original = jit_module.recording_of
+    monkeypatch.setattr(
+        jit_module, "recording_of", lambda *given: made.append(1) or original(*given)
+    )
+
+    @xp.jit
+    def f(x):
+        return x * 2 + 1
+
+    x = xp.asarray(numbers(8))
+    expected = xp.asnumpy(x) * 2 + 1
+    for count in (1, 2):
+        for _ in range(2):
+            np.testing.assert_array_equal(xp.asnumpy(f(x)), expected)
+            assert len(made) == count
+        evaluate.forget_plans(device)

@@ -26,7 +26,7 @@ def test_modes(device: str, mode: str, widths: Any) -> None:
         x = xp.asarray(host, device=device) if x.shape != host.shape else x
         result = xp.pad(x, widths, mode)
         wanted = np.pad(xp.asnumpy(x), widths, mode=mode)
-        assert pending(result) == (mode == "constant")
+        assert pending(result)
         assert result.shape == wanted.shape
         assert result.base is None
         check(result, wanted)
@@ -79,7 +79,7 @@ def test_errors() -> None:
         xp.pad(x, -1)
     with pytest.raises(ValueError, match="broadcast"):
         xp.pad(x, (1, 2, 3))
-    with pytest.raises(ValueError, match="empty axis"):
+    with pytest.raises(ValueError, match="axis 0 in mode 'edge'"):
         xp.pad(x[:0], 1, "edge")
     with pytest.raises(TypeError, match="integral"):
         xp.pad(x, 1.5)

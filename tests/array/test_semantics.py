@@ -306,6 +306,35 @@ def test_views_of_another_dtype(device):
     check(x.view("int32"), [6, 1, 0, 0])
 
 
+@pytest.mark.parametrize("seen", ["uint32", "float32", "uint16", "int8", "bool", "float16"])
+def test_what_is_made_of_a_view_of_another_dtype_lies_as_numpys(device, seen):
+    host = np.arange(24, dtype="int32").reshape(4, 3, 2).T % 2
+    x = xp.asarray(host.T.copy(), device=device).T
+    if np.dtype(seen).itemsize != 4:
+        host, x = host.T, x.T
+    views = [(host.view(seen), x.view(seen))]
+    views += [(a.transpose(1, 0, 2), b.transpose(1, 0, 2)) for a, b in views]
+    views += [(a[..., ::2], b[..., ::2]) for a, b in views]
+    for a, b in views:
+        assert b.strides == a.strides
+        check(b, a)
+        made, wanted = xp.where(b == b, b, b), np.where(a == a, a, a)  # noqa: PLR0124
+        assert made.strides == wanted.strides
+        check(made, wanted)
+        assert np.asarray(b).strides == a.copy(order="K").strides
+
+
+def test_views_of_another_dtype_at_any_byte(device):
+    host = np.arange(65, dtype="uint8")
+    x = xp.asarray(host, device=device)
+    for dtype in ("int16", "float32", "int64", "complex128", xp.bfloat16):
+        size = np.dtype(dtype).itemsize
+        a, b = host[1 : 1 + 48 // size * size], x[1 : 1 + 48 // size * size]
+        a, b = a.view(dtype), b.view(dtype)
+        for a, b in ((a, b), (a[::2], b[::2]), (a[:0], b[:0]), (a[1], b[1])):  # noqa: B020, PLW2901
+            check((b + b).astype("complex128"), np.add(a, a).astype("complex128"))
+
+
 # --- 7: snapshots -------------------------------------------------------------------------------
 
 

@@ -200,6 +200,50 @@ def test_a_long_loop_neither_grows_nor_crashes():
     assert float(x[0]) == y
 
 
+def layers(x, w, count):
+    """The results of each layer of a network."""
+    found = []
+    for _ in range(count):
+        x = xp.maximum(x @ w * 0.1 + 1.0, 0.0)
+        found.append(x)
+    return found
+
+
+def test_a_long_record_of_library_calls_starts_early_on_a_gpu(device, monkeypatch):
+    host = np.linspace(-1, 1, 64 * 64, dtype=np.float32).reshape(64, 64)
+    x, w = xp.asarray(host), xp.asarray(host.T.copy())
+    few = layers(x, w, evaluate.EARLY // 4 - 1)
+    assert all(map(pending, few))
+    xp.flush(*few)
+    with counted("launches") as launches:
+        many = layers(x, w, 40)
+        early = [not pending(y) for y in many]
+        assert any(early) == (str(device) != "cpu")
+        assert not any(early[-evaluate.EARLY // 4 :])
+        xp.flush(*many)
+        separate = launches()
+    with counted("launches") as launches, monkeypatch.context() as patch:
+        patch.setattr(evaluate, "EARLY", 1_000_000)
+        xp.flush(*layers(x, w, 40))
+        assert launches() == separate
+    wanted = host
+    for y in many:
+        wanted = np.maximum(wanted @ host.T * np.float32(0.1) + np.float32(1), 0)
+        np.testing.assert_allclose(values(y), wanted, rtol=1e-3)
+        wanted = values(y)
+    y = layers(broken(x), w, 40)[-1]
+    with pytest.raises(FAILURES):
+        values(y)
+
+
+def test_what_starts_early_changes_no_repeated_call():
+    f = xp.jit(lambda x, w: layers(x, w, 40)[-1])
+    x, w = xp.ones((4, 4)), xp.ones((4, 4)) / 4
+    first, again = f(x, w), f(x, w)
+    check(again, values(first))
+    check(again, values(layers(x, w, 40)[-1]))
+
+
 @pytest.mark.slow
 def test_a_very_long_chain():
     x = xp.ones(10)

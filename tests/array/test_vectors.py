@@ -47,20 +47,30 @@ def test_a_product_with_a_vector_fuses_on_cuda(device):
     assert (len(plan.library_calls), len(plan.kernels)) == ((1, 2) if device == "cpu" else (0, 1))
 
 
+def test_layers_for_one_row_fuse_on_cuda(device):
+    h, w, b = (xp.asarray(array(s, "float32")) for s in [(1, 40), (40, 40), (40,)])
+    plan = xp.explain(xp.tanh(xp.tanh(h @ w + b) @ w))
+    assert (len(plan.library_calls), len(plan.kernels)) == ((2, 2) if device == "cpu" else (0, 2))
+
+
 @pytest.mark.parametrize(
     ("left", "right", "sums"),
     [
         ((40, 30), (30, 20), 0),
         ((8, 1, 30), (30, 20), 0),
-        ((8, 1, 30), (8, 30, 20), 0),  # across rows of memory
+        ((8, 1, 30), (8, 30, 20), 1),  # across rows of memory
+        ((1, 512), (512, 2048), 1),
+        ((1, 512), (512, 2049), 0),  # of a large memory
+        ((2049, 512), (512,), 1),
         ((8, 40, 30), (8, 30, 1), 1),
         ((40, 30), (30,), 1),
         ((30,), (30,), 1),
-        ((30,), (30, 20), 0),
+        ((30,), (30, 20), 1),
         ((0, 3, 4), (4, 5), 0),
     ],
 )
-def test_what_is_a_sum(left, right, sums):
+def test_what_is_a_sum(left, right, sums, monkeypatch):
+    monkeypatch.setattr(vectors, "SMALL", 512 * 2048 * 4)
     a, b = (xp.asarray(array(s, "float32"), device="cpu")._storage.node for s in (left, right))
     a.device = b.device = "cuda:0"
     try:

@@ -44,7 +44,7 @@ def test_without_cudnn(cudnn, monkeypatch, dtype):
     close(xp.nn.conv2d(*mine, padding=1), F.conv2d(*theirs, padding=1), dtype, 4)
 
 
-@pytest.mark.parametrize("epilogue", ["", "silu", "sigmoid", "tanh", "gelu"])
+@pytest.mark.parametrize("epilogue", ["", "relu", "silu", "sigmoid", "tanh", "gelu"])
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_what_follows_in_a_kernel(cudnn, dtype, epilogue):
     module = importlib.import_module(f"{FOLDER}.convolution")
@@ -55,13 +55,32 @@ def test_what_follows_in_a_kernel(cudnn, dtype, epilogue):
     xp.flush(out, wide)
     node, native = out._storage.node, importlib.import_module("cucudnn.array.library").native
     device = importlib.import_module("cucudnn.lowering.device").get(f"cuda:{GPU}")
-    module._finish(node, native(out, device), native(wide, device), epilogue)
+    steps = ("bias", epilogue) if epilogue else ("bias",)
+    module._finish(node, native(out, device), (native(wide, device),), steps)
     exact = tensor(x) + tensor(bias).reshape(4, 1, 1)
     if epilogue == "gelu":  # by its formula: torch's makes NaN of infinity on some processors
         wanted = exact * 0.5 * (1 + (exact * 0.5**0.5).erf())
     else:
         wanted = getattr(F, epilogue)(exact) if epilogue else exact
     close(out, wanted, dtype, 4)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_all_steps_in_a_kernel(cudnn, dtype):
+    module = importlib.import_module(f"{FOLDER}.convolution")
+    x, added = normal(2, 4, 5, 6, dtype=dtype), normal(2, 4, 5, 6, dtype=dtype)
+    x[0, 0, 0, 0] = np.nan
+    columns = [normal(4, dtype=dtype) for _ in range(2)]
+    out, more = xp.asarray(x), xp.asarray(added)
+    wide = [xp.broadcast_to(xp.asarray(c).reshape((4, 1, 1)), out.shape) for c in columns]
+    xp.flush(out, more, *wide)
+    node, native = out._storage.node, importlib.import_module("cucudnn.array.library").native
+    device = importlib.import_module("cucudnn.lowering.device").get(f"cuda:{GPU}")
+    operands = tuple(native(a, device) for a in (*wide, more))
+    steps = ("scale", "bias", "residual", "relu")
+    module._finish(node, native(out, device), operands, steps)
+    scale, bias = (tensor(c).reshape(4, 1, 1) for c in columns)
+    close(out, F.relu(tensor(x) * scale + bias + tensor(added)), dtype, 4)
 
 
 def test_a_slow_plan_is_refused(cudnn, monkeypatch):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -84,13 +85,18 @@ def test_epilogues() -> None:
     for dtype in ("float16", "bfloat16", "float32"):
         for last in (False, True):
             node = convolution(dtype=dtype, last=last)
-            assert plan(node, ("bias",)) == plan(node, ("bias", "relu")) == "precompiled"
+            assert plan(node, ("bias",)) == "precompiled"
+            several = "runtime" if last else "none"
+            assert plan(node, ("bias", "relu")) == several
+            assert plan(node, ("scale", "bias", "residual", "relu")) == several
+            assert plan(node, ("bias", "scale")) == "none"
             assert plan(node, ("bias", "cosine")) == "none"
     assert plan(convolution(dtype="float16", last=True), ("bias", "silu")) == "runtime"
     assert plan(convolution(), ("bias", "silu")) == "none"  # in C order, in true float32
     assert plan(convolution(dtype="float64", last=True), ("bias", "silu")) == "none"
     assert plan(convolution(), ("bias", "tanh")) == "slow"  # by the engine that can do everything
     assert plan(convolution(ops.convolution_input), ("bias",)) == "none"
+    assert plan(convolution(dtype="float64", last=True), ("bias", "residual")) == "none"
 
 
 @pytest.mark.parametrize("last", [False, True])
@@ -133,7 +139,7 @@ def test_what_is_copied_before() -> None:
     assert cudnn_graph.problem_of("convolution", attrs, "float32", sizes, (x, weight, odd)) is None
 
 
-def test_with_an_activation_all_lie_alike() -> None:
+def test_with_more_than_a_bias_all_lie_alike() -> None:
     """Fused kernels are wrong where layouts differ."""
     sizes = ((2, 3, 8, 8), (4, 3, 3, 3), (2, 4, 6, 6))
     attrs = ((1, 1), ((0, 0), (0, 0)), (1, 1), 1)
@@ -142,8 +148,9 @@ def test_with_an_activation_all_lie_alike() -> None:
         for order in (False, True)
     )
     for x, weight, y in itertools.product(*zip(first, last, strict=True)):
+        steps = ("bias", "silu") if y == last[2] else ("residual",)
         found = cudnn_graph.problem_of(
-            "convolution", attrs, "float16", sizes, (x, weight, y), ("bias", "silu")
+            "convolution", attrs, "float16", sizes, (x, weight, y), steps
         )
         assert found is not None
         innermost = y == last[2]
@@ -173,4 +180,7 @@ def test_signals_are_images_of_one_row() -> None:
     assert (found.stride, found.padding, found.dilation) == ((1, 1), ((0, 0), (1, 1)), (1, 1))
     assert (found.last, found.steps) == (problem.last, problem.steps)
     assert cudnn_graph.planar(found) is found
-    assert len(problem.operands) == 4
+    assert problem.operands == (1, 2, 3, 4)
+    assert replace(problem, steps=("scale", "bias", "residual", "relu")).operands == tuple(
+        range(1, 7)
+    )

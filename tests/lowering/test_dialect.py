@@ -71,12 +71,21 @@ TEXTS = {
     "gather": lambda: array(100)[np.arange(8)] * 2 + array(8),
     "parts": lambda: array(50, 60) - xp.roll(array(50, 60), 1, axis=1),
     "parts_row": lambda: xp.sum(xp.concat([array(50, 40), array(50, 30).T[:30].T], axis=1), axis=1),
+    "scan": lambda: xp.cumulative_sum(array(50, 3000) * 2 + 1, axis=1) - 1,
+    "scan_short": lambda: xp.cumulative_sum(array(50, 20) * 2 + 1, axis=1) * array(50, 20),
+    "scan_columns": lambda: xp.cumulative_sum(array(300, 200) * 2 + 1, axis=0) - 1,
+    "scan_long": lambda: xp.cumulative_sum(array(300_000) * 2) * array(300_000),
     "gather_row": lambda: xp.sum(array(50, 4)[np.arange(20), :], axis=1),
 }
 CUDA_TEXTS = TEXTS | {
     "resident_spread": lambda: graphs.softmax(xp, array(2, 40_000)),
     "resident_columns_full": lambda: _softmax0(array(1024, 48)),
     "resident_columns_cluster": lambda: _norm0(array(3000, 20)),
+    "scan_warp": lambda: xp.maximum.accumulate(array(50, 99, dtype=np.float16) * 2, axis=1),
+    "scan_full": lambda: xp.cumulative_sum(array(5, 8192) * 2 + 1, axis=1) - 1,
+    "scan_columns_long": lambda: xp.cumulative_sum(array(5000, 300) * 2, axis=0) * array(300),
+    "scan_columns_few": lambda: xp.maximum.accumulate(array(500, 3, dtype=np.int8), axis=0),
+    "scan_two": lambda: _scans(array(5, 999, dtype=np.complex64)),
     "tile_nested": lambda: xp.argmin(_distances(array(500, 8), array(64, 8)) + 1, axis=1),
 }
 GOLDENS = [("cpu", name) for name in TEXTS] + [("cuda", name) for name in CUDA_TEXTS]
@@ -94,6 +103,10 @@ def _norm0(x: Any) -> Any:
 
 def _distances(x: Any, y: Any) -> Any:
     return xp.sqrt(xp.sum(xp.square(x[..., :, None, :] - y[..., None, :, :]), axis=-1))
+
+
+def _scans(x: Any) -> Any:
+    return xp.cumulative_sum(x, axis=1) * xp.cumulative_prod(x, axis=1)
 
 
 def _written(x: Any) -> Any:

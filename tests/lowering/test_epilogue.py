@@ -178,8 +178,9 @@ def test_values(device, name, shape, dtype):
     x, w, b = (array(*s, dtype=dtype, device=device) for s in [shape, (24, 17), (17,)])
     result = FOUND[name](x, w, b)
     plan = xp.explain(result)
-    assert len(plan.library_calls) == 1
-    assert len(plan.kernels) == (device == "cpu")
+    is_sum = device != "cpu" and shape in ((24,), (1, 24))  # as of any product of one row
+    assert len(plan.library_calls) == (not is_sum)
+    assert len(plan.kernels) == (device == "cpu" or is_sum)
     with counted("launches") as launches:
         got = values(result).astype(float)
     assert launches() == len(plan.kernels)

@@ -43,31 +43,6 @@ def test_row(op: ops.Op, dtype: dtypes.DType, kind: str, expected: tuple[str, st
     assert (row.library, row.call) == expected
 
 
-@pytest.mark.parametrize(
-    ("step", "dtype", "length", "call"),
-    [
-        (ops.add, dtypes.float32, 100, "accumulate"),
-        (ops.multiply, dtypes.float64, library.SHORT, "accumulate"),
-        (ops.multiply, dtypes.float64, library.SHORT + 1, "scan"),
-        (ops.add, dtypes.complex64, 100, "accumulate"),
-        (ops.multiply, dtypes.complex64, 100, "scan"),
-        (ops.maximum, dtypes.float32, 100, "scan"),
-    ],
-)
-def test_scans(step: ops.Op, dtype: dtypes.DType, length: int, call: str) -> None:
-    strides = (dtype.itemsize,)
-    scan = Node(ops.scan, (), (length,), dtype, strides, "cpu", (step, 0))
-    assert library.choose(scan, "cpu").call == call
-    assert library.choose(scan, "cuda").call == ("scan" if length < library.LONG else "accumulate")
-
-
-def test_scans_of_many_rows() -> None:
-    for shape, call in [((255, library.LONG), "accumulate"), ((256, library.LONG), "scan")]:
-        strides = shapes.c_strides(shape, 4)
-        scan = Node(ops.scan, (), shape, dtypes.float32, strides, "cuda:0", (ops.add, 1))
-        assert library.choose(scan, "cuda").call == call
-
-
 def test_no_row_is_an_error_that_names_op_and_device() -> None:
     with pytest.raises(NotImplementedError, match="add of float32 has no implementation on cuda"):
         library.choose(node(ops.add, dtypes.float32), "cuda")
@@ -80,7 +55,9 @@ def test_every_host_call_is_there() -> None:
 
 def test_every_library_op_has_a_row_on_both_devices() -> None:
     for op in ops.TABLE.values():
-        if op is ops.take:  # generated code on CUDA
+        if op in (ops.take, ops.pad):  # generated code on CUDA
             assert {row.device for row in library.LIBRARY if row.op is op} == {"cpu"}
+        elif op is ops.attention:  # products and a softmax on the CPU
+            assert {row.device for row in library.LIBRARY if row.op is op} == {"cuda"}
         elif op.kind is ops.Kind.LIBRARY:
             assert {row.device for row in library.LIBRARY if row.op is op} == {"cpu", "cuda"}, op

@@ -232,6 +232,15 @@ def test_too_many_operations(device: str, reasons: list[str]) -> None:
     assert reasons == ["too_many_operations"]
 
 
+def test_scan_differs(device: str, reasons: list[str]) -> None:
+    x = array(device, 50, 40)
+    xp.explain(xp.cumulative_sum(xp.cumulative_sum(x, axis=0) * 2, axis=1))
+    assert "scan_differs" in reasons
+    reasons.clear()
+    xp.explain(xp.sum(xp.cumulative_sum(x, axis=1), axis=1))
+    assert "scan_differs" in reasons
+
+
 def test_too_many_arguments(device: str, reasons: list[str]) -> None:
     total = array(device, 10)
     for _ in range(100):

@@ -86,7 +86,7 @@ COSTS: dict[str, Cost] = {
         "concat1": (2, 0, 2.33),
         "pad_conv": (1, 0, 1.00),
         "roll1": (1, 0, 1.00),
-        "cumsum1": (2, 1, 3.00),
+        "cumsum1": (1, 0, 1.00),
         "gather1": (2, 0, 1.89),
         "gather_big": (2, 0, 1.00),
         "matmul_gelu": (1, 1, 1.67),
@@ -109,7 +109,6 @@ BETTER: dict[str, tuple[Cost, Cost, str]] = {
     "matmul_gelu": (Cost(0, 1, 1.0), Cost(0, 1, 1.0), EPILOGUE),
     "conv_silu": (Cost(0, 1, 1.0), Cost(0, 1, 1.0), EPILOGUE),
     "concat1": (Cost(1, 0, 1.0), Cost(1, 0, 1.0), "what is read by parts is in memory"),
-    "cumsum1": (Cost(1, 0, 1.0), Cost(1, 0, 1.0), "scans are library calls"),
     "gather1": (Cost(1, 0, 0.12), Cost(1, 0, 0.12), "tables are in memory: `is_indexed`"),
 }
 

@@ -4,7 +4,7 @@ A call of the library table takes the node, the array that it writes, and the op
 return arrays.
 """
 
-from .accumulation import accumulate
+from .attention import attention
 from .convolution import (
     convolution,
     convolution_input,
@@ -31,7 +31,6 @@ from .linear_algebra import (
 )
 from .matmul import matmul, matmul_integer
 from .random import sample
-from .scan import scan
 from .sets import bincount, unique
 from .sorting import argsort, searchsorted, sort
 from .ufuncs import fold_at, reduceat
@@ -45,8 +44,8 @@ from .user_kernels import (
 )
 
 __all__ = [
-    "accumulate",
     "argsort",
+    "attention",
     "bincount",
     "cholesky",
     "convolution",
@@ -76,7 +75,6 @@ __all__ = [
     "reduction_kernel",
     "repeat",
     "sample",
-    "scan",
     "scatter",
     "searchsorted",
     "slogdet",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from typing import Any
 
 import cupy
@@ -10,7 +11,7 @@ import cupy
 from ...graph.node import Node
 from .. import convolution_epilogue, cudnn_graph, evaluate
 from ..convolution import Convolution
-from ..cudnn_graph import Problem
+from ..cudnn_graph import OPERANDS, PER_CHANNEL, Problem
 from . import cudnn
 from .indexing import bits
 from .planner import seconds_of
@@ -20,7 +21,7 @@ ALIGNMENT = 16  # bytes; cuDNN reads so many at a time
 
 
 def convolution(
-    node: Node, out: Any, x: Any, weight: Any, bias: Any = None, *, epilogue: str = ""
+    node: Node, out: Any, x: Any, weight: Any, *operands: Any, epilogue: str = ""
 ) -> None:
     """Cross-correlation, by cuDNN if it is installed.
 
@@ -29,34 +30,37 @@ def convolution(
     node : Node
         The convolution. Its attrs say whether TF32 will do.
     out, x, weight : cupy.ndarray
-    bias : cupy.ndarray, optional
-        Of the result's shape, the same at each place of a channel. It is added.
+    *operands : cupy.ndarray
+        Of the result's shape; scale and bias are the same at each place of a channel.
     epilogue : str
-        Name of the activation that comes then; empty for none.
+        The steps that come then, of which the first take the operands: "scale bias residual relu".
     """
-    if bias is None:
+    if not epilogue:
         if _by_cudnn(node, x, weight, out) is None:
             convolution_products(node, out, x, weight)
         return
-    steps = ("bias", epilogue) if epilogue else ("bias",)
-    problem = _by_cudnn(node, x, weight, out, steps, _column(bias))
+    steps = tuple(epilogue.split())
+    problem = _by_cudnn(node, x, weight, out, steps, operands)
     if problem is None:
         convolution(node, out, x, weight)
-        _finish(node, out, bias, epilogue)
-    elif cudnn.is_new(problem) and _is_slow(node, out, x, weight, bias, steps):
+        _finish(node, out, operands, steps)
+    elif cudnn.is_new(problem) and _is_slow(node, out, x, weight, operands, steps):
         cudnn.forget(problem, x.device.id)
         convolution_epilogue.refused.add(problem)
         evaluate.forget_plans(node.device)
 
 
-def _is_slow(node: Node, out: Any, x: Any, weight: Any, bias: Any, steps: tuple[str, ...]) -> bool:
+def _is_slow(
+    node: Node, out: Any, x: Any, weight: Any, operands: Sequence[Any], steps: tuple[str, ...]
+) -> bool:
     """Whether the plan with the steps takes longer than the convolution and a generated kernel,
-    which takes as long as a copy."""
+    which takes as long as a copy; with a residual it reads once more."""
     other = cupy.empty_like(bits(out)).view(out.dtype)
-    together = functools.partial(_by_cudnn, node, x, weight, out, steps, _column(bias))
+    together = functools.partial(_by_cudnn, node, x, weight, out, steps, operands)
     alone = functools.partial(_by_cudnn, node, x, weight, other)
+    copies = 1.5 if "residual" in steps else 1.0
     copy = functools.partial(bits(out).copy, "K")
-    return seconds_of(together) > seconds_of(alone) + seconds_of(copy)
+    return seconds_of(together) > seconds_of(alone) + copies * seconds_of(copy)
 
 
 def convolution_input(node: Node, out: Any, y: Any, weight: Any) -> None:
@@ -91,16 +95,17 @@ def _products(node: Node) -> Convolution:
     return Convolution(cupy, COLUMNS, *node.attrs[:4])
 
 
-def _column(bias: Any) -> Any:
-    """The bias of each channel, as cuDNN reads it."""
-    line = bias[(0, slice(None), *(0,) * (bias.ndim - 2))]
+def _column(values: Any) -> Any:
+    """The number of each channel, as cuDNN reads it."""
+    line = values[(0, slice(None), *(0,) * (values.ndim - 2))]
     fits = line.flags.c_contiguous and line.data.ptr % ALIGNMENT == 0
     return line if fits else bits(line).copy()
 
 
 def _by_cudnn(
-    node: Node, x: Any, weight: Any, y: Any, steps: tuple[str, ...] = (), bias: Any = None
-) -> Problem | None:
+    node: Node, x: Any, weight: Any, y: Any, steps: tuple[str, ...] = (),
+    operands: Sequence[Any] = (),
+) -> Problem | None:  # fmt: skip
     """Let cuDNN compute the node's operand of the three. Returns the problem, or None if there is
     no plan for it."""
     found = cudnn_graph.problem_of(
@@ -113,14 +118,22 @@ def _by_cudnn(
     plan = cudnn.plan(problem, x.device.id)
     if plan is None:
         return None
-    operands = [
+    arrays = [
         array if good and array.data.ptr % ALIGNMENT == 0 else _laid(array, last)
         for array, good, last in zip((x, weight, y), fits, problem.last, strict=True)
     ]
-    if bias is not None:
-        operands.append(bias)
-    plan(*(array.data.ptr for array in operands))
+    arrays += [
+        _column(array) if step in PER_CHANNEL else _beside(array, problem.last[2])
+        for step, array in zip(steps, operands, strict=False)
+    ]
+    plan(*(array.data.ptr for array in arrays))
     return problem
+
+
+def _beside(x: Any, last: bool) -> Any:
+    """What is added to the result, in its layout."""
+    fits = last in cudnn_graph.layouts(x.shape, x.strides, x.dtype.itemsize)
+    return x if fits and x.data.ptr % ALIGNMENT == 0 else _laid(x, last)
 
 
 def _laid(x: Any, last: bool) -> Any:
@@ -133,7 +146,7 @@ def _laid(x: Any, last: bool) -> Any:
 
 # In the C of kernels, of a value v.
 _ACTIVATIONS = {
-    "": "v",
+    "relu": "v < 0 ? (W)0 : v",
     "silu": "v / (1 + exp(-v))",
     "sigmoid": "1 / (1 + exp(-v))",
     "tanh": "tanh(v)",
@@ -155,18 +168,24 @@ __device__ unsigned short xp_bfloat16(float v) {
 
 
 @functools.cache
-def _finisher(dtype: str, epilogue: str) -> Any:
-    """A kernel that adds a bias and applies an activation, rounding once."""
+def _finisher(dtype: str, steps: tuple[str, ...]) -> Any:
+    """A kernel that does the steps, rounding once."""
     held, wide, load, store = _TYPES[dtype]
-    text = (
-        f"typedef {wide} W; const W v = {load.format('x')} + {load.format('b')};"
-        f"y = {store.format(_ACTIVATIONS[epilogue])};"
-    )
-    names = f"{held} x, {held} b", f"{held} y"
-    return cupy.ElementwiseKernel(*names, text, f"xp_finish_{epilogue}", preamble=_ROUND)
+    names, lines = [f"{held} x"], [f"typedef {wide} W; W v = {load.format('x')};"]
+    for place, step in enumerate(steps):
+        if step in OPERANDS:
+            names.append(f"{held} a{place}")
+            lines.append(f"v {'*' if step == 'scale' else '+'}= {load.format(f'a{place}')};")
+        else:
+            lines.append(f"v = {_ACTIVATIONS[step]};")
+    text = f"{' '.join(lines)} y = {store.format('v')};"
+    name = f"xp_finish_{'_'.join(steps)}"
+    return cupy.ElementwiseKernel(", ".join(names), f"{held} y", text, name, preamble=_ROUND)
 
 
-def _finish(node: Node, out: Any, bias: Any, epilogue: str) -> None:
-    """Do in place what follows a convolution."""
-    out = bits(out)
-    _finisher(node.dtype.name, epilogue)(out, bits(bias), out)
+def _finish(node: Node, out: Any, operands: Sequence[Any], steps: tuple[str, ...]) -> None:
+    """Do in place what follows a convolution, in the order of memory."""
+    arrays = [bits(x) for x in (out, *operands, out)]
+    if out.strides[1] == out.dtype.itemsize:
+        arrays = [cupy.moveaxis(x, 1, -1) for x in arrays]
+    _finisher(node.dtype.name, steps)(*arrays)

@@ -15,14 +15,15 @@ import cupy
 from ...errors import CompileError
 from .. import compile as cache
 from .. import cudnn_table
+from ..cudnn_attention import Attention
 from ..cudnn_graph import Problem
 from .planner import Planner, Tried
 from .workshop import Workshop
 
 LIMIT = 4096  # plans that are kept
 
-_plans: dict[tuple[Problem, int], Plan | None] = {}
-_waiting: dict[tuple[Problem, int], Planner] = {}  # what the workshop was asked for
+_plans: dict[tuple[Problem | Attention, int], Plan | None] = {}
+_waiting: dict[tuple[Problem | Attention, int], Planner] = {}  # what the workshop was asked for
 _new: set[Problem] = set()  # plans with steps that nobody has timed yet
 _workshop = Workshop()
 _warned = False
@@ -45,8 +46,8 @@ def _warn_once() -> None:
     if not _warned:
         _warned = True
         warnings.warn(
-            f"convolutions on CUDA run without cuDNN, and slower: {missing()}; install "
-            "cucudnn[cuda12] or cucudnn[cuda13]",
+            f"convolutions and attention on CUDA run without cuDNN, and slower: {missing()}; "
+            "install cucudnn[cuda12] or cucudnn[cuda13]",
             RuntimeWarning,
             stacklevel=2,
         )
@@ -76,7 +77,7 @@ class Plan:
         self.run = self.graph._lowered_graph._execute_with_raw_ptrs
 
     def __call__(self, *pointers: int) -> None:
-        """Run it: pointers to x, the weight and y, and to what the steps take."""
+        """Run it: pointers to the operands, in the order of the problem's."""
         self.set_stream(self.handle, cupy.cuda.get_current_stream().ptr)
         memory = cupy.cuda.alloc(self.workspace) if self.workspace else None
         for place, pointer in enumerate(pointers):
@@ -85,10 +86,11 @@ class Plan:
         self.run(self.address, len(pointers), workspace, self.handle.backend_handle, -1)
 
 
-def plan(problem: Problem, index: int) -> Plan | None:
+def plan(problem: Problem | Attention, index: int) -> Plan | None:
     """The plan of a problem on the current device, of that index; None if cuDNN has none.
 
-    One with steps that takes long to make is made beside what runs, and until then there is none.
+    One with steps, or of attention, takes long to make: that is done beside what runs, and until
+    then there is none.
     """
     key = problem, index
     try:
@@ -100,20 +102,25 @@ def plan(problem: Problem, index: int) -> Plan | None:
         return None
     has: bool | None = True
     planner = _waiting.get(key)
-    if planner is not None or (problem.steps and cudnn_table.quality_of(problem) == "runtime"):
+    if isinstance(problem, Attention) or _takes_long(problem):
         if planner is None:
             planner = _waiting[key] = Planner(problem, index)
         has = _workshop.ask(planner)
         if has is None:
             return None
         del _waiting[key]
-        _new.add(problem)
+        if isinstance(problem, Problem):
+            _new.add(problem)
     else:
         planner = Tried(problem, index, _handle(index))
     if len(_plans) >= LIMIT:
         _plans.clear()
     _plans[key] = found = _made(planner) if has else None
     return found
+
+
+def _takes_long(problem: Problem) -> bool:
+    return bool(problem.steps) and cudnn_table.quality_of(problem) == "runtime"
 
 
 def _made(planner: Planner) -> Plan | None:

@@ -7,11 +7,13 @@ summed in float32 and rounded once.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import cupy
 
 from ...graph import dtypes
+from ...graph.dtypes import DType
 from ...graph.node import Node
 from ..gemm import Operand, Task, exact, matrix, tasks
 from . import cublaslt
@@ -35,8 +37,14 @@ def matmul(node: Node, out: Any, a: Any, b: Any, bias: Any = None, *, epilogue: 
     """
     if bias is not None:
         bias = _vector(bias)
-    form = Form(node.dtype.name, "tf32" in node.attrs, epilogue, bias is not None)
+    form = _form(node.dtype, "tf32" in node.attrs, epilogue, bias is not None)
     _compute(form, out, a, b, bias)
+
+
+@lru_cache(maxsize=256)
+def _form(dtype: DType, tf32: bool, epilogue: str, bias: bool) -> Form:
+    """The form of a product. A dtype's name takes NumPy microseconds."""
+    return Form(dtype.name, tf32, epilogue, bias)
 
 
 def matmul_integer(node: Node, out: Any, a: Any, b: Any) -> None:
@@ -63,6 +71,11 @@ def _compute(form: Form, out: Any, a: Any, b: Any, bias: Any) -> None:
     if plain == form or not _multiply(plain, calls, out, a, b, None):
         raise NotImplementedError(f"cuBLAS has no product of {a.shape} and {b.shape}, {form.dtype}")
     _finish(out, bias, form.epilogue)
+
+
+def product_into(form: Form, out: Any, a: Any, b: Any) -> None:
+    """A product for other functions of the library."""
+    _compute(form, out, a, b, None)
 
 
 def _vector(bias: Any) -> Any:

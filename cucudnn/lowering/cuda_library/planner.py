@@ -14,6 +14,7 @@ import cupy
 
 from ...errors import CompileError
 from .. import cudnn_graph
+from ..cudnn_attention import Attention
 from ..cudnn_graph import ITEMSIZES, Problem
 
 TRIED = 8  # plans that are timed, of a problem
@@ -37,7 +38,7 @@ class Planner:
 
     suffix = ".cudnn"
 
-    def __init__(self, problem: Problem, index: int) -> None:
+    def __init__(self, problem: Problem | Attention, index: int) -> None:
         self.problem, self.index, self.text = problem, index, repr(problem)
         self.identity, self.version = _device(index)
 
@@ -56,11 +57,13 @@ class Planner:
 
         properties = cudnn.create_device_properties(self.index)
         where = {"device_property": properties, "sm_version": self.version}
-        return cudnn_graph.planned(self.problem, **where)
+        return self.problem.planned(**where)
 
 
 class Tried(Planner):
     """The fastest of some plans, if the problem is large enough for that to matter."""
+
+    problem: Problem
 
     def __init__(self, problem: Problem, index: int, handle: Any) -> None:
         super().__init__(problem, index)

@@ -50,6 +50,11 @@ _places = cupy.ElementwiseKernel(
 )
 
 
+_without_sign = cupy.ElementwiseKernel(
+    "T x", "T y", "y = x == x ? x : T(__int_as_float(0x7fc00000))", "xp_one_nan"
+)
+
+
 def _rows(x: Any, axis: int, descending: bool) -> Any:
     """A copy that is sorted in place of x: contiguous, the axis last, turned if descending."""
     rows = cupy.moveaxis(cupy.flip(x, axis) if descending else x, axis, -1)
@@ -58,7 +63,7 @@ def _rows(x: Any, axis: int, descending: bool) -> Any:
 
 def one_nan(x: Any) -> Any:
     """A copy whose NaNs have no sign: with one, a radix sort takes them for the smallest number."""
-    return cupy.ascontiguousarray(cupy.where(x == x, x, x.dtype.type("nan")))
+    return _without_sign(x, cupy.empty(x.shape, x.dtype))
 
 
 def order_of(rows: Any) -> Any:
@@ -78,6 +83,13 @@ def order_of(rows: Any) -> Any:
 def sort(node: Node, out: Any, x: Any) -> None:
     """The elements along an axis in order; descending, NaNs come first."""
     axis, descending, _ = node.attrs
+    if x.dtype.kind in "biuf" and axis == x.ndim - 1 and not descending and out.flags.c_contiguous:
+        if x.dtype.kind == "f":
+            _without_sign(x, out)
+        else:
+            out[...] = x
+        out.sort(axis=-1)
+        return
     rows = _rows(x, axis, descending)
     if x.dtype.kind == "c":
         rows = cupy.take_along_axis(rows, order_of(rows), -1)

@@ -4,10 +4,9 @@ A call of the library table takes the node, the array that it writes, and the op
 return arrays.
 """
 
-from .accumulation import accumulate
 from .convolution import convolution, convolution_input, convolution_weight
 from .fourier import fft
-from .indexing import gather, nonzero, repeat, scatter, take
+from .indexing import gather, nonzero, pad, repeat, scatter, take
 from .linear_algebra import (
     cholesky,
     det,
@@ -24,14 +23,12 @@ from .linear_algebra import (
 )
 from .matmul import matmul, matmul_half, matmul_integer
 from .random import sample
-from .scan import scan
 from .sets import bincount, unique
 from .sorting import argsort, searchsorted, sort
 from .ufuncs import fold_at, reduceat
 from .user_kernels import elementwise_kernel, reduction_kernel
 
 __all__ = [
-    "accumulate",
     "argsort",
     "bincount",
     "cholesky",
@@ -52,12 +49,12 @@ __all__ = [
     "matmul_half",
     "matmul_integer",
     "nonzero",
+    "pad",
     "qr",
     "reduceat",
     "reduction_kernel",
     "repeat",
     "sample",
-    "scan",
     "scatter",
     "searchsorted",
     "slogdet",

@@ -30,6 +30,12 @@ def take(node: Node, out: Array, x: Array, indices: Array) -> None:
         out[...] = x[(slice(None),) * axis + (indices,)]
 
 
+def pad(node: Node, out: Array, x: Array) -> None:
+    """The elements, and some of them again behind the ends of the axes."""
+    widths, mode = node.attrs
+    out[...] = np.pad(x, widths, mode=mode)
+
+
 def nonzero(mask: Array) -> tuple[Array, ...]:
     """The coordinates of what is true, in row-major order."""
     return tuple(np.nonzero(mask))
