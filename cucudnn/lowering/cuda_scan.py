@@ -1,5 +1,5 @@
 """The scan template of CUDA: a row of up to 32 elements is a thread's, of up to 128 a warp's, of up
-to 4,096 a block's. A longer one is several blocks', which tell one another what their tiles come
+to 8,192 a block's. A longer one is several blocks', which tell one another what their tiles come
 to. scan_cuda.h has what it calls.
 """
 
