@@ -1,5 +1,5 @@
 """The scan template of CUDA: a row of up to 32 elements is a thread's, of up to 128 a warp's, of up
-to 4,096 a block's. A longer one is several blocks', which tell one another what their tiles come
+to 8,192 a block's. A longer one is several blocks', which tell one another what their tiles come
 to. scan_cuda.h has what it calls.
 """
 
@@ -27,7 +27,7 @@ def scan_text(w: Writer, kernel: Kernel) -> None:
             groups = 64 if kernel.huge else 32
             w(f"__shared__ xp_storage<{dialect.tree_type(r)}, {groups}> shared{k};")
         if kernel.long:
-            w(f"__shared__ xp_storage<{dialect.tree_type(r)}, 2> before{k};")
+            w(f"__shared__ xp_storage<{dialect.tree_type(r)}, XP_LEVELS> before{k};")
     if kernel.long:
         w(f"const idx rows = {total}, ticket = (idx)xp_ticket(tickets);")
         w("const idx unit = ticket / parts, tile = ticket % parts;")
@@ -121,21 +121,19 @@ def _scan(w: Writer, kernel: Kernel, k: int, i: int) -> None:
     if kernel.long:
         _look_up(w, kernel, k)
         with w.block("if (tile)"):
-            found = f"before{k}.v()[1], before{k}.v()[0]"
-            w(f"const {c_type} carry = xp_carry<R{k}>(tile, {found});")
+            carry = f"xp_carry<R{k}, {c_type}>(tile, [&](int l) {{ return before{k}.v()[l]; }})"
+            w(f"const {c_type} carry = {carry};")
             _carry(w, kernel, k, i)
 
 
 def _look_up(w: Writer, kernel: Kernel, k: int) -> None:
-    """Tell what the tile comes to, and find what comes before it: three warps."""
-    c_type = dialect.tree_type(kernel.reductions[k])
-    w(f"if (warp == 2) xp_publish_all<R{k}>(total{k}, slots{k}, tile, parts, thread);")
-    with w.block("if (warp == 1 && tile >= 32)"):
-        w(f"const {c_type} found = xp_before_all<R{k}>(slots{k}, tile, parts, thread);")
-        w(f"if (thread == 0) before{k}.v()[1] = found;")
-    with w.block("if (warp == 0 && tile % 32)"):
-        w(f"const {c_type} found = xp_earlier<R{k}>(slots{k}, tile, parts, 0, thread);")
-        w(f"if (thread == 0) before{k}.v()[0] = found;")
+    """Tell what the tile comes to, and find what comes before it: a warp for each level."""
+    with w.block(f"if (warp == {WARPS - 1})"):
+        w(f"xp_publish_all<R{k}>(total{k}, slots{k}, tile, parts, thread);")
+    with w.block("else if (xp_digit(tile, warp))"):
+        c_type = dialect.tree_type(kernel.reductions[k])
+        w(f"const {c_type} found = xp_earlier<R{k}>(slots{k}, tile, parts, warp, thread);")
+        w(f"if (thread == 0) before{k}.v()[warp] = found;")
     w("__syncthreads();")
 
 

@@ -116,12 +116,11 @@ def _look_up(w: Writer, kernel: Kernel) -> None:
         slots_text(w, kernel, f"(long long)block * {kernel.columns} + warp + {WARPS} * s")
         for k, r in enumerate(kernel.reductions):
             w(f"xp_publish_all<R{k}>(groups{k}[s].prefix, slots{k}, tile, parts, thread);")
-            c_type = dialect.tree_type(r)
-            w(f"{c_type} all{k}, siblings{k};")
-            w(f"if (tile >= 32) all{k} = xp_before_all<R{k}>(slots{k}, tile, parts, thread);")
-            earlier = f"xp_earlier<R{k}>(slots{k}, tile, parts, 0, thread)"
-            w(f"if (tile % 32) siblings{k} = {earlier};")
-            w(f"if (tile) carry{k}[s] = xp_carry<R{k}>(tile, all{k}, siblings{k});")
+            earlier = f"xp_earlier<R{k}>(slots{k}, tile, parts, l, thread)"
+            call = (
+                f"xp_carry<R{k}, {dialect.tree_type(r)}>(tile, [&](int l) {{ return {earlier}; }})"
+            )
+            w(f"if (tile) carry{k}[s] = {call};")
 
 
 def _columns(w: Writer, kernel: Kernel) -> AbstractContextManager[None]:

@@ -11,9 +11,8 @@ COUNTERS = 2  # words before the slots: tickets, and blocks that have found what
 
 
 def slots(tiles: int) -> int:
-    """Of a row: for what comes before each 32 tiles, and for what each unit comes to, from tiles
-    on."""
-    count = tiles + -(-tiles // 32)
+    """Units of all sizes that a row has, from tiles on: what each comes to has a slot."""
+    count = tiles
     while tiles > 1:
         tiles = -(-tiles // 32)
         count += tiles

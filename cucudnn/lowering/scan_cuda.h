@@ -108,64 +108,56 @@ template <class T> XP_STEP T xp_wait(const xp_slot<T>* slot) {
   return v;
 }
 
-// The slots of a row: what comes before each 32 tiles; then what each tile comes to, what each 32
-// tiles come to, and so on. Of the units that hold a tile, level 0 is the tile.
-template <class T> XP_STEP xp_slot<T>* xp_units(xp_slot<T>* slots, long long tiles) {
-  return slots + (tiles + 31) / 32;
-}
+// The units that hold a tile: level 0 is the tile, level 1 that of 32 tiles, and so on. The digit
+// tells which of its siblings a unit is. The slots of a row's tiles stand first, then those of the
+// next larger units, and so on.
+XP_STEP int xp_digit(long long tile, int level) { return (int)(tile >> 5 * level & 31); }
 
 // By a warp: publishes what a tile comes to, and each larger unit that it ends.
 template <class R, class T>
 XP_STEP void xp_publish_all(T own, xp_slot<T>* slots, long long tile, long long tiles, int thread) {
   if (tile + 1 == tiles) return;
-  xp_slot<T>* units = xp_units(slots, tiles);
-  if (thread == 0) xp_publish(units + tile, own);
+  if (thread == 0) xp_publish(slots + tile, own);
   for (long long i = tile, count = tiles; (i & 31) == 31;) {
     T other = own;
-    if (thread < 31) other = xp_wait(units + i - 31 + thread);
+    if (thread < 31) other = xp_wait(slots + i - 31 + thread);
     __syncwarp();
     own = xp_shuffle(xp_doubled<R>(other, thread), 31);
-    units += count;
+    slots += count;
     count = (count + 31) / 32;
     i /= 32;
-    if (thread == 0) xp_publish(units + i, own);
+    if (thread == 0) xp_publish(slots + i, own);
   }
 }
 
 // By a warp: what the siblings before a unit come to, which has some.
 template <class R, class T>
 XP_STEP T xp_earlier(xp_slot<T>* slots, long long tile, long long tiles, int level, int thread) {
-  xp_slot<T>* units = xp_units(slots, tiles);
   for (int l = 0; l < level; ++l) {
-    units += tiles;
+    slots += tiles;
     tiles = (tiles + 31) / 32;
     tile /= 32;
   }
   const int digit = (int)(tile & 31);
-  const T other = xp_wait(units + tile - digit + (thread < digit ? thread : digit - 1));
+  const T other = xp_wait(slots + tile - digit + (thread < digit ? thread : digit - 1));
   __syncwarp();
   return xp_shuffle(xp_doubled<R>(other, thread), digit - 1);
 }
 
-// By a warp: what comes before the 32 tiles that a tile is one of, which are not the first. The
-// first of them finds it out, for all: if each did, they would all read the same few slots.
-template <class R, class T>
-XP_STEP T xp_before_all(xp_slot<T>* slots, long long tile, long long tiles, int thread) {
-  if (tile & 31) return xp_wait(slots + tile / 32);
-  int level = 1;
-  while (tile >> 5 * level >= 32) ++level;
-  T carry = xp_earlier<R>(slots, tile, tiles, level, thread);
-  while (--level > 0)
-    if (tile >> 5 * level & 31)
-      carry = R::step(carry, xp_earlier<R>(slots, tile, tiles, level, thread));
-  if (thread == 0) xp_publish(slots + tile / 32, carry);
-  return carry;
-}
+enum { XP_LEVELS = 7 };  // of units whose siblings are looked up
 
-// What comes before a tile that is not the first: before its 32, and those before it among them.
-template <class R, class T> XP_STEP T xp_carry(long long tile, T all, T siblings) {
-  if (tile < 32) return siblings;
-  return tile & 31 ? R::step(all, siblings) : all;
+// What comes before a tile that is not the first; `earlier` gives it for a level.
+template <class R, class T, class Earlier> XP_STEP T xp_carry(long long tile, Earlier earlier) {
+  T carry;
+  bool has = false;
+#pragma unroll 1
+  for (int level = XP_LEVELS - 1; level >= 0; --level) {
+    if (!xp_digit(tile, level)) continue;
+    const T found = earlier(level);
+    carry = has ? R::step(carry, found) : found;
+    has = true;
+  }
+  return carry;
 }
 
 // By a warp of each block of a launch, at the end: that of the last block sets the counters and

@@ -66,10 +66,7 @@ kernel(const __grid_constant__ xp_words words) {
   for (int s = 0; s < 2; ++s) {
     xp_slot<float>* const slots0 = (xp_slot<float>*)(tickets + 2 + (long long)rows * span * 0) + (long long)((long long)block * 16 + warp + 8 * s) * span;
     xp_publish_all<R0>(groups0[s].prefix, slots0, tile, parts, thread);
-    float all0, siblings0;
-    if (tile >= 32) all0 = xp_before_all<R0>(slots0, tile, parts, thread);
-    if (tile % 32) siblings0 = xp_earlier<R0>(slots0, tile, parts, 0, thread);
-    if (tile) carry0[s] = xp_carry<R0>(tile, all0, siblings0);
+    if (tile) carry0[s] = xp_carry<R0, float>(tile, [&](int l) { return xp_earlier<R0>(slots0, tile, parts, l, thread); });
   }
   for (idx at = begin; at < end; at += 128) {
     const int group = (int)((at - begin) / 128);

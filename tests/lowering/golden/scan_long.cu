@@ -22,7 +22,7 @@ kernel(const __grid_constant__ xp_words words) {
   const idx n = n0;
   const int thread = threadIdx.x & 31, warp = threadIdx.x >> 5;
   __shared__ xp_storage<float, 32> shared0;
-  __shared__ xp_storage<float, 2> before0;
+  __shared__ xp_storage<float, XP_LEVELS> before0;
   const idx rows = 1, ticket = (idx)xp_ticket(tickets);
   const idx unit = ticket / parts, tile = ticket % parts;
   xp_slot<float>* const slots0 = (xp_slot<float>*)(tickets + 2 + (long long)rows * span * 0) + (long long)(unit) * span;
@@ -55,18 +55,16 @@ kernel(const __grid_constant__ xp_words words) {
     }
   }
   const float total0 = xp_scan_tile<R0, 4>(a3, thread, warp, blockDim.x / 32, shared0.v());
-  if (warp == 2) xp_publish_all<R0>(total0, slots0, tile, parts, thread);
-  if (warp == 1 && tile >= 32) {
-    const float found = xp_before_all<R0>(slots0, tile, parts, thread);
-    if (thread == 0) before0.v()[1] = found;
+  if (warp == 7) {
+    xp_publish_all<R0>(total0, slots0, tile, parts, thread);
   }
-  if (warp == 0 && tile % 32) {
-    const float found = xp_earlier<R0>(slots0, tile, parts, 0, thread);
-    if (thread == 0) before0.v()[0] = found;
+  else if (xp_digit(tile, warp)) {
+    const float found = xp_earlier<R0>(slots0, tile, parts, warp, thread);
+    if (thread == 0) before0.v()[warp] = found;
   }
   __syncthreads();
   if (tile) {
-    const float carry = xp_carry<R0>(tile, before0.v()[1], before0.v()[0]);
+    const float carry = xp_carry<R0, float>(tile, [&](int l) { return before0.v()[l]; });
     #pragma unroll
     for (int e = 0; e < 16; ++e) a3[e] = R0::step(carry, a3[e]);
   }
