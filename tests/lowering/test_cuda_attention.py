@@ -42,7 +42,7 @@ def by_numpy(node, out, query, key, value, mask=None):
 
 @pytest.fixture
 def called(monkeypatch):
-    """The calls, on a host whose library has attention."""
+    """The calls, of arrays on a host whose library has attention."""
     calls = []
 
     def call(node, out, *operands):
@@ -52,7 +52,8 @@ def called(monkeypatch):
     row = library.Row(ops.attention, "cpu", library.always, "NumPy", "attention")
     monkeypatch.setattr(library, "LIBRARY", [*library.LIBRARY, row])
     monkeypatch.setattr(host_library, "attention", call, raising=False)
-    return calls
+    with xp.config(device="cpu"):
+        yield calls
 
 
 def operands(dtype="float16", heads=4, few=None, extents=(16, 8)):
