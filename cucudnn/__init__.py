@@ -338,6 +338,7 @@ from .array.sorting import (
     argsort,
     lexsort,
     sort,
+    topk,
 )
 from .array.splicing import (
     block,
@@ -754,6 +755,7 @@ __all__ = [
     "tensordot",
     "testing",
     "tile",
+    "topk",
     "trace",
     "transpose",
     "tril",

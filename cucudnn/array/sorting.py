@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from operator import index
+from typing import Any, NamedTuple, SupportsIndex
 
 from ..graph import dtypes, ops, shapes
 from ..graph.dtypes import DType
@@ -175,4 +176,59 @@ def lexsort(keys: Any, axis: int = -1) -> ndarray:
     return order
 
 
-__all__ = ["argsort", "lexsort", "sort"]
+class TopK(NamedTuple):
+    """What `topk` gives: the elements, and their positions along the axis."""
+
+    values: ndarray
+    indices: ndarray
+
+
+def topk(
+    x: Any,
+    k: SupportsIndex,
+    /,
+    axis: int = -1,
+    *,
+    largest: bool = True,
+    sorted: bool = True,  # noqa: A002
+) -> TopK:
+    """The k largest elements along an axis, in order, and where they are. As torch's `topk`.
+
+    Parameters
+    ----------
+    x : array_like
+    k : int
+        From 0 to the extent of the axis.
+    axis : int, default -1
+    largest : bool, default True
+        False: the k smallest ones, from the smallest on.
+    sorted : bool, default True
+        Torch's; the result is in order in any case.
+
+    Returns
+    -------
+    values : ndarray
+        Of x's shape, with k in place of the axis. NaNs are larger than all numbers; of equal
+        elements the first ones are taken.
+    indices : ndarray
+        int64, of the same shape.
+
+    Raises
+    ------
+    IndexError
+        If the axis is out of range.
+    ValueError
+        If k is negative or larger than the extent of the axis.
+    """
+    x = as_array(x)
+    axis, count = shapes.normal_axis(axis, x.ndim), index(k)
+    if not 0 <= count <= x.shape[axis]:
+        raise ValueError(
+            f"topk: expected k from 0 to {x.shape[axis]}, the extent of axis {axis}, got {count}"
+        )
+    order = argsort(x, axis, descending=largest)
+    order = order[(*(slice(None),) * axis, slice(0, count))].copy()
+    return TopK(take_along_axis(x, order, axis), order)
+
+
+__all__ = ["TopK", "argsort", "lexsort", "sort", "topk"]

@@ -214,3 +214,37 @@ def test_lexsort_errors(device):
         xp.lexsort([x[0], x[0, :2]])
     with pytest.raises(IndexError):
         xp.lexsort(x, axis=1)
+
+
+# --- topk -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int16", "uint8", "bool", "float16"])
+@pytest.mark.parametrize("largest", [True, False])
+@pytest.mark.parametrize("axis", [-1, 0, 1])
+def test_topk(device, dtype, largest, axis):
+    host = (np.random.default_rng(0).integers(0, 12, (4, 6, 5)) % 7).astype(dtype)
+    x = xp.asarray(host, device=device)
+    for k in (0, 1, 3, host.shape[axis]):
+        values, indices = xp.topk(x, k, axis, largest=largest)
+        assert (values.dtype, indices.dtype) == (x.dtype, np.int64)
+        in_order = np.sort(host, axis)
+        in_order = np.take(np.flip(in_order, axis) if largest else in_order, range(k), axis)
+        np.testing.assert_array_equal(values, in_order)
+        np.testing.assert_array_equal(np.take_along_axis(host, np.asarray(indices), axis), values)
+
+
+def test_topk_of_what_is_special(device):
+    x = xp.asarray([1.0, np.nan, 5.0, 5.0, -np.inf], device=device)
+    found = xp.topk(x, 4)
+    np.testing.assert_array_equal(found.values, [np.nan, 5, 5, 1])
+    assert found.indices.tolist() == [1, 2, 3, 0]
+    assert xp.topk(x, 2, largest=False).indices.tolist() == [4, 0]
+    assert xp.topk(xp.zeros((0, 3), device=device), 2).values.shape == (0, 2)
+    for k in (-1, 6):
+        with pytest.raises(ValueError, match="from 0 to 5, the extent of axis 0"):
+            xp.topk(x, k)
+    with pytest.raises(TypeError):
+        xp.topk(x, 1.5)
+    with pytest.raises(IndexError):
+        xp.topk(x, 1, axis=1)
