@@ -243,14 +243,28 @@ template <class T> XP_FN xp_complex<T> xp_subtract(xp_complex<T> a, xp_complex<T
   return {a.re - b.re, a.im - b.im};
 }
 
-//! xp_multiply : xp_core
+//! xp_alone : xp_core
+// A product that is rounded by itself. GCC 12 makes one instruction of the products and the sum of a
+// complex product that it finds side by side, though nothing is to be contracted.
+#ifdef XP_CUDA
+#define XP_ALONE(x) (x)
+#else
+#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 12
+#define XP_ALONE(x) __builtin_assoc_barrier(x)
+#else
+#define XP_ALONE(x) (x)
+#endif
+#endif
+
+//! xp_multiply : xp_core xp_alone
 template <class T> XP_FN T xp_multiply(T a, T b) {
   if constexpr (XP_BOOL(T)) return a & b;
   else if constexpr (XP_FLOATING(T)) return a * b;
   else return T(XP_WIDE(T)(a) * XP_WIDE(T)(b));
 }
 template <class T> XP_FN xp_complex<T> xp_multiply(xp_complex<T> a, xp_complex<T> b) {
-  return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+  return {
+      XP_ALONE(a.re * b.re) - XP_ALONE(a.im * b.im), XP_ALONE(a.re * b.im) + XP_ALONE(a.im * b.re)};
 }
 
 //! xp_negative : xp_core
@@ -345,16 +359,17 @@ template <class T> XP_FN T xp_abs(xp_complex<T> a) { return xp_hypot(a.re, a.im)
 //! xp_square : xp_core xp_multiply
 template <class T> XP_FN T xp_square(T a) { return xp_multiply(a, a); }
 
-//! xp_divide : xp_core xp_fabs
+//! xp_divide : xp_core xp_alone xp_fabs
 XP_FN float xp_divide(float a, float b) { return a / b; }
 XP_FN double xp_divide(double a, double b) { return a / b; }
 // R. L. Smith, Algorithm 116 (CACM 5, 1962), with the scale's reciprocal as NumPy takes it.
 template <class T> XP_FN xp_complex<T> xp_divide(xp_complex<T> a, xp_complex<T> b) {
   bool wide = xp_fabs(b.re) >= xp_fabs(b.im);
   T p = wide ? b.re : b.im, q = wide ? b.im : b.re;
-  T ratio = q / p, scale = T(1) / (p + q * ratio);
-  T re = wide ? a.re + a.im * ratio : a.re * ratio + a.im;
-  T im = wide ? a.im - a.re * ratio : a.im * ratio - a.re;
+  T ratio = q / p, scale = T(1) / (p + XP_ALONE(q * ratio));
+  T first = XP_ALONE(a.re * ratio), second = XP_ALONE(a.im * ratio);
+  T re = wide ? a.re + second : first + a.im;
+  T im = wide ? a.im - first : second - a.re;
   bool zero = (b.re == 0) & (b.im == 0);
   T none = xp_fabs(b.re);
   return {zero ? a.re / none : re * scale, zero ? a.im / none : im * scale};

@@ -100,3 +100,27 @@ def test_bits_do_not_depend_on_threads(threads: int) -> None:
         pool.set_num_threads(before)
     with xp.config(compile="auto", fuse=False):
         assert total == xp.asnumpy(xp.sum(xp.exp(xp.asarray(x, device="cpu"))))
+
+
+COMPLEX = {
+    "sum of rows": lambda x, y: xp.sum(x * y, axis=1),
+    "sum of columns": lambda x, y: xp.sum(x * y, axis=0),
+    "quotients": lambda x, y: xp.sum(x / y, axis=1),
+    "rows": lambda x, y: x * y / xp.sum(x * y, axis=1, keepdims=True),
+    "columns": lambda x, y: x * y / xp.sum(x * y, axis=0, keepdims=True),
+    "map": lambda x, y: x * y - x / (x * x + y),
+}
+
+
+@pytest.mark.parametrize("name", COMPLEX)
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_compilers_contract_nothing_in_complex_products(device: str, dtype: str, name: str) -> None:
+    rng = np.random.default_rng(0)
+    for shape in ((50, 100), (300, 33), (5, 4096)):
+        a, b = ((rng.normal(size=shape) + 1j * rng.normal(size=shape)).astype(dtype) for _ in "ab")
+        found = []
+        for fuse in (True, False):
+            with xp.config(compile="always", fuse=fuse):
+                x, y = xp.asarray(a, device=device), xp.asarray(b, device=device)
+                found.append(xp.asnumpy(COMPLEX[name](x, y)).tobytes())
+        assert found[0] == found[1]
