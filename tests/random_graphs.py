@@ -13,7 +13,7 @@ from cucudnn.array.ndarray import node_of
 from cucudnn.graph import ops, shapes
 from cucudnn.graph.node import Node, base_of
 from cucudnn.graph.ops import Kind
-from cucudnn.lowering import evaluate, kernel, library, partition, predicates
+from cucudnn.lowering import evaluate, kernel_builder, library, partition, predicates
 from cucudnn.lowering.device import get
 from cucudnn.lowering.group import Group, operands
 from tests import graphs
@@ -167,7 +167,7 @@ def check_partition(roots: Sequence[Any], *, build: bool = True) -> int:
             continue
         if group.is_kernel:
             for kind in ("cpu", "cuda"):
-                bound = kernel.build(group, kind)
+                bound = kernel_builder.build(group, kind)
                 assert len(bound.outputs) == len(group.outputs)
         elif group.leader.op is not ops.empty:
             assert library.choose(group.leader, "cpu")

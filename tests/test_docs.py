@@ -20,8 +20,7 @@ import pytest
 import cucudnn as xp
 from cucudnn import settings
 from cucudnn.array.ndarray import node_of
-from cucudnn.lowering import evaluate, render_cuda, render_host
-from cucudnn.lowering import kernel as kernels
+from cucudnn.lowering import evaluate, kernel_builder, render_cuda, render_host
 from cucudnn.lowering.device import get
 from cucudnn.lowering.partition import partition
 from cucudnn.lowering.predicates import PREDICATES
@@ -125,7 +124,9 @@ def test_kernel_texts_that_are_shown(kind: str) -> None:
     writes, nodes, asked = evaluate.settle(get("cpu"), [result], set())
     (group,) = partition(nodes, asked, writes.in_place)
     render = {"cpu": render_host.render, "cuda": render_cuda.render}[kind]
-    lines = iter(line.strip() for line in render(kernels.build(group, kind).kernel).splitlines())
+    lines = iter(
+        line.strip() for line in render(kernel_builder.build(group, kind).kernel).splitlines()
+    )
     page = ARCHITECTURE.read_text()
     (shown,) = re.findall(rf"<!-- text of: {kind} -->\n```cpp\n(.*?)```", page, re.S)
     for line in shown.splitlines():

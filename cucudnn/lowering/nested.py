@@ -10,7 +10,7 @@ from math import prod
 
 from ..graph import dtypes, ops
 from ..graph.node import Node
-from . import kernel as kernels
+from . import kernel_builder
 from .cuda_tile import sides
 from .group import Group, live, reaches
 from .kernel import CLUSTER, SHORT, Bound, Kernel, Reduction, Value
@@ -21,10 +21,10 @@ BLOCKS = 132  # that keep a GPU busy; with fewer the tiles of pairs are better s
 
 def build(group: Group, device: str, cluster: int = CLUSTER) -> Bound:
     """The kernel of a group for a kind of device, and of the group whose results it reduces."""
-    bound = kernels.build(group, device, cluster)
+    bound = kernel_builder.build(group, device, cluster)
     if group.nested is None:
         return bound
-    combined = combine(kernels.build(group.nested, device), bound)
+    combined = combine(kernel_builder.build(group.nested, device), bound)
     assert combined is not None
     return combined
 
@@ -42,7 +42,10 @@ def pair(groups: list[Group], asked: set[Node]) -> None:
         others = {live(g) for g in maker.after} - {group}
         if any(reaches(g, group) for g in others):
             continue
-        if combine(kernels.build(maker, "cuda"), kernels.build(group, "cuda")) is not None:
+        if (
+            combine(kernel_builder.build(maker, "cuda"), kernel_builder.build(group, "cuda"))
+            is not None
+        ):
             maker.merged, group.nested = group, maker
             group.after |= others
 

@@ -522,12 +522,12 @@ def test_functions_are_found_again():
 
 def cuda_texts(x):
     """The CUDA texts of the kernels that an array needs; nothing runs."""
-    from cucudnn.lowering import kernel, partition, render_cuda
+    from cucudnn.lowering import kernel_builder, partition, render_cuda
 
     root = x._storage.node
     for group in partition.partition(pending_closure([root]), {root}, {}):
         if group.is_kernel:
-            yield render_cuda.render(kernel.build(group, "cuda").kernel)
+            yield render_cuda.render(kernel_builder.build(group, "cuda").kernel)
 
 
 def test_nvrtc_takes_the_texts():

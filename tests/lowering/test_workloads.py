@@ -12,8 +12,7 @@ import cucudnn as xp
 from cucudnn.array.ndarray import node_of, record
 from cucudnn.graph import ops, shapes
 from cucudnn.graph.node import Node, base_of
-from cucudnn.lowering import evaluate, explain, library
-from cucudnn.lowering import kernel as kernels
+from cucudnn.lowering import evaluate, explain, kernel_builder, library
 from cucudnn.lowering.device import get
 from cucudnn.lowering.memory import Buffer
 from cucudnn.lowering.partition import partition
@@ -140,7 +139,7 @@ def planned(name: str, kind: str) -> Cost:
     for group in partition(nodes, asked, writes.in_place):
         node = group.leader
         if group.is_kernel:
-            bound = kernels.build(group, kind)
+            bound = kernel_builder.build(group, kind)
             launches += 1
             moved += explain._read(bound) + explain._written(bound)
         elif node.op is not ops.empty:
