@@ -181,6 +181,15 @@ def _elements_into(name: str, result: ndarray, out: Any, mask: ndarray | None, c
 # --- reductions -----------------------------------------------------------------------------------
 
 
+def folded_in(x: ndarray, dtype: Any, out: Any) -> Any:
+    """The dtype that elements are folded in: what is given, else `out` takes part in it; None for
+    the op's own."""
+    out = target("out", out)
+    if dtype is not None or out is None:
+        return dtype
+    return dtypes.promote(x.dtype, dtypes.canonical(out.dtype))
+
+
 def reduced(
     op: Op,
     x: ndarray,
@@ -216,8 +225,8 @@ def reduced(
     if out is None and initial is None and where is True:
         return reduction(op, x, axis, keepdims, dtype)
     out = target(op.name, out)
-    if dtype is None and out is not None and op not in (ops.any_, ops.all_):
-        dtype = dtypes.promote(x.dtype, dtypes.canonical(out.dtype))
+    if op not in (ops.any_, ops.all_):
+        dtype = folded_in(x, dtype, out)
     if dtype is not None:
         x = converted(x, dtype, copy=False)
     device = x.device.name

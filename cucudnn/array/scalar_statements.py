@@ -140,16 +140,16 @@ class Statements(Expressions):
                 return self.result(node.body if test.constant else node.orelse, environment)
             first, second = (self.result(x, environment) for x in (node.body, node.orelse))
             return self.texts.choose(test, self._number(node, first), self._number(node, second))
-        if isinstance(node, ast.Tuple):
-            count = len(node.elts)
+        both = self._divided(node, environment) if isinstance(node, ast.Call) else None
+        if both is not None or isinstance(node, ast.Tuple):
+            parts = both or node.elts  # type: ignore[attr-defined]
             if self.part is None:
                 where = f"{self.code.co_filename}:{node.lineno}"
-                raise SeveralResultsError(
-                    f"{where}: {self.code.co_name} returns {count} numbers, where one is wanted",
-                    count,
-                )
-            if count == self.part[1]:
-                return self.expression(node.elts[self.part[0]], environment)
+                text = f"returns {len(parts)} numbers, where one is wanted"
+                raise SeveralResultsError(f"{where}: {self.code.co_name} {text}", len(parts))
+            if len(parts) == self.part[1]:
+                part = parts[self.part[0]]
+                return self.expression(part, environment) if isinstance(part, ast.expr) else part
         elif isinstance(node, ast.Call):
             with self.at(node):
                 return self.call(node, environment, self.part)
@@ -204,15 +204,23 @@ class Statements(Expressions):
     def _several(self, node: ast.expr, environment: Environment, count: int) -> list[Known]:
         if isinstance(node, ast.Tuple):
             return [self.expression(x, environment) for x in node.elts]
-        if isinstance(node, ast.Call) and len(node.args) == 2 and not node.keywords:
-            function = self.expression(node.func, environment)
-            if isinstance(function, Static) and function.value is divmod:
-                self.names.same(function)
-                operands = [self.value(x, environment) for x in node.args]
-                return [calls.operation(self.texts, n, operands) for n in ("FloorDiv", "Mod")]
         if isinstance(node, ast.Call):
+            both = self._divided(node, environment)
+            if both is not None:
+                return both
             return [self.call(node, environment, (i, count)) for i in range(count)]
         raise self.refuse(node, "only `a, b = x, y` and calls can be unpacked")
+
+    def _divided(self, node: ast.Call, environment: Environment) -> list[Known] | None:
+        """Quotient and remainder, if that is what is called."""
+        if len(node.args) != 2 or node.keywords:
+            return None
+        function = self.expression(node.func, environment)
+        if not isinstance(function, Static) or function.value is not divmod:
+            return None
+        self.names.same(function)
+        operands = [self.value(x, environment) for x in node.args]
+        return [calls.operation(self.texts, n, operands) for n in ("FloorDiv", "Mod")]
 
     def _set(self, target: ast.expr, value: Known, environment: Environment) -> None:
         if not isinstance(target, ast.Name):

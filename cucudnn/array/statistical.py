@@ -8,7 +8,7 @@ from ..graph import dtypes, ops, shapes
 from ..graph.node import Node
 from ..graph.ops import Op
 from . import apply, library
-from .creation import full, zeros
+from .creation import full, full_like, zeros
 from .manipulation import broadcast_to, concat
 from .ndarray import (
     as_array,
@@ -24,7 +24,7 @@ from .ndarray import (
     variance,
 )
 from .ndarray import mean as record_mean
-from .options import into, mean_where, reduced, variance_where
+from .options import folded_in, into, mean_where, reduced, variance_where
 from .sorting import sort
 
 Axis = int | tuple[int, ...] | None
@@ -156,21 +156,25 @@ def std(
     return into("std", result, out, casting="same_kind")  # type: ignore[no-any-return]
 
 
-def _running(op: Op, x: Any, axis: int | None, dtype: Any) -> ndarray:
-    """Prefixes combined by an op along an axis, in the dtype of sums; of all elements for None."""
+def _running(op: Op, x: Any, axis: int | None, dtype: Any, out: Any) -> ndarray:
+    """Prefixes combined by an op along an axis, in the dtype of sums; of all elements for None.
+    What is written to has a say in the dtype."""
     x = as_array(x)
+    dtype = folded_in(x, dtype, out)
     x, axis = (reshaped(x, (-1,)), 0) if axis is None else (x, axis)
     axis = shapes.normal_axis(axis, x.ndim)
-    out = dtypes.accumulator(x.dtype) if dtype is None else dtypes.canonical(dtype)
+    wanted = dtypes.accumulator(x.dtype) if dtype is None else dtypes.canonical(dtype)
 
     def make(node: Node) -> Node:
-        wide = apply.cast(apply.cast(node, out), dtypes.computed(out))
-        return apply.cast(apply.prefixes(op, wide, axis, node.strides), out)
+        wide = apply.cast(apply.cast(node, wanted), dtypes.computed(wanted))
+        return apply.cast(apply.prefixes(op, wide, axis, node.strides), wanted)
 
     return record(make, x, scalar=False)
 
 
-def _cumulative(op: Op, start: int, x: Any, axis: Any, dtype: Any, initial: bool) -> ndarray:
+def _cumulative(
+    op: Op, start: int, x: Any, axis: Any, dtype: Any, out: Any, initial: bool
+) -> ndarray:
     x = as_array(x)
     if not x.ndim:
         x = reshaped(x, (1,))
@@ -178,12 +182,13 @@ def _cumulative(op: Op, start: int, x: Any, axis: Any, dtype: Any, initial: bool
         if x.ndim > 1:
             raise ValueError(f"an array of {x.ndim} dimensions needs an axis")
         axis = 0
-    result = _running(op, x, axis, dtype)
+    result = _running(op, x, axis, dtype, out)
     if not initial:
         return result
     axis = shapes.normal_axis(axis, x.ndim)
     shape = (*x.shape[:axis], 1, *x.shape[axis + 1 :])
-    first = full(shape, start, dtype=result.dtype, device=x.device)
+    # laid out as the result is, so that both together are
+    first = full_like(result, start, shape=shape)
     return concat([first, result], axis=axis)
 
 
@@ -213,7 +218,7 @@ def cumulative_sum(
     ValueError
         If several dimensions are given and no axis.
     """
-    result = _cumulative(ops.add, 0, x, axis, dtype, include_initial)
+    result = _cumulative(ops.add, 0, x, axis, dtype, out, include_initial)
     return into("cumulative_sum", result, out)  # type: ignore[no-any-return]
 
 
@@ -223,18 +228,18 @@ def cumulative_prod(
 ) -> ndarray:  # fmt: skip
     """Products of each element and all before it along an axis; see `cumulative_sum`. The initial
     one is 1."""
-    result = _cumulative(ops.multiply, 1, x, axis, dtype, include_initial)
+    result = _cumulative(ops.multiply, 1, x, axis, dtype, out, include_initial)
     return into("cumulative_prod", result, out)  # type: ignore[no-any-return]
 
 
 def cumsum(x: Any, /, axis: int | None = None, dtype: Any = None, out: Any = None) -> ndarray:
     """NumPy's `cumulative_sum`: without an axis, of all elements in row-major order."""
-    return into("cumsum", _running(ops.add, x, axis, dtype), out)  # type: ignore[no-any-return]
+    return into("cumsum", _running(ops.add, x, axis, dtype, out), out)  # type: ignore[no-any-return]
 
 
 def cumprod(x: Any, /, axis: int | None = None, dtype: Any = None, out: Any = None) -> ndarray:
     """NumPy's `cumulative_prod`: without an axis, of all elements in row-major order."""
-    return into("cumprod", _running(ops.multiply, x, axis, dtype), out)  # type: ignore[no-any-return]
+    return into("cumprod", _running(ops.multiply, x, axis, dtype, out), out)  # type: ignore[no-any-return]
 
 
 def median(

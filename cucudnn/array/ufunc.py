@@ -29,7 +29,7 @@ from .ndarray import (
     record,
     reshaped,
 )
-from .options import REDUCTIONS, into, mask_of, reduced
+from .options import REDUCTIONS, folded_in, into, mask_of, reduced
 
 # Where brackets may be put anywhere: a library combines prefixes in any order of its own. The
 # others are combined step by step.
@@ -171,6 +171,7 @@ class _Methods:
         """
         x = as_array(array)
         axis = shapes.normal_axis(axis, x.ndim)
+        dtype = folded_in(x, dtype, out)
         result = self._prefixes(self._operand(x, dtype), axis, x.strides)
         if dtype is not None or result.dtype != self._dtype(x.dtype):
             wanted = self._dtype(x.dtype) if dtype is None else dtypes.canonical(dtype)

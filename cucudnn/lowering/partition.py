@@ -161,6 +161,8 @@ def _can_merge(a: Group, b: Group, node: Node) -> bool:
         scans and a.reduced and b.reduced and not a.scans * b.scans
     ):
         return False
+    if predicates.have_too_many_reductions(a, b):
+        return False
     mine, other = a.loads.get(node), b.loads.get(node)
     if not mine or mine != other or len(mine) != 1:
         return False

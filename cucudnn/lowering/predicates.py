@@ -32,6 +32,7 @@ from .pieces import pieces
 
 MAX_OPERATIONS = 200  # lines; compile time grows faster than the text
 MAX_ARGUMENTS = 64
+MAX_REDUCTIONS = 8  # of rows or columns: each has up to 360 KB of a thread's stack on the CPU
 CACHED = 1 << 16  # elements of a row on the CPU, where so much of one is one thread's work anyway
 MAX_SCANS = 2  # each has shared memory of a block, on CUDA
 MAX_RESIDENT = 4  # arrays of which rows or columns stay
@@ -280,6 +281,21 @@ def too_many_arguments(walk: Walk, group: Group, node: Node) -> bool:
     return count + len(node.inputs or ()) * len(group.loads[node]) > MAX_ARGUMENTS
 
 
+def too_many_reductions(walk: Walk, group: Group, node: Node) -> bool:
+    """The lanes of columns lie on a thread's stack, or in the registers of a block."""
+    return node.op.kind is Kind.REDUCTION and _reductions(group) >= MAX_REDUCTIONS
+
+
+def have_too_many_reductions(a: Group, b: Group) -> bool:
+    """The same, of two groups that could be one."""
+    return _reductions(a) + _reductions(b) > MAX_REDUCTIONS
+
+
+def _reductions(group: Group) -> int:
+    """Of rows or columns; those of all elements are combined in less memory."""
+    return sum(n.op.kind is Kind.REDUCTION for n in group.members) if group.kept else 0
+
+
 def runs_after_write(walk: Walk, group: Group, node: Node) -> bool:
     """The group waits for a write to memory that the node reads in its old version."""
     for child in operands(node):
@@ -339,6 +355,7 @@ PREDICATES: tuple[Predicate, ...] = (
     repeats_at_offsets,
     too_many_operations,
     too_many_arguments,
+    too_many_reductions,
     runs_after_write,
     reads_what_it_writes,
     no_map_tells,

@@ -281,6 +281,20 @@ def test_a_tuple_is_several_arrays(compiling, device):
         np.testing.assert_array_equal(got, want)
 
 
+def test_divmod_is_two_results(compiling, device):
+    def halved(v):
+        if v > 3:
+            return divmod(v, 2)
+        return v, 0
+
+    n = np.arange(9)
+    quotients, remainders = xp.map(halved, xp.asarray(n))
+    np.testing.assert_array_equal(quotients, np.where(n > 3, n // 2, n))
+    np.testing.assert_array_equal(remainders, np.where(n > 3, n % 2, 0))
+    for f in (lambda v: divmod(v, 3), lambda v: divmod(int(v), 3)):
+        np.testing.assert_array_equal(xp.map(f, xp.asarray(n)), np.divmod(n, 3))
+
+
 def test_several_results_are_one_kernel(device):
     x = xp.asarray(numbers(5000), device=device)
     assert len(xp.explain(*xp.map(collatz, xp.abs(x.astype(int)) + 1)).kernels) == 1

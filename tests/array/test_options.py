@@ -229,3 +229,37 @@ def test_out_takes_part_in_what_is_folded(device):
         x, out = xp.asarray([True, False]), xp.zeros((), dtype=complex)
         expected = getattr(np, name)([True, False], initial=-3, out=np.zeros((), complex))
         check(getattr(xp, name)(x, initial=-3, out=out), expected)
+
+
+@pytest.mark.parametrize(
+    ("ufunc", "dtype", "into"),
+    [
+        (np.add, "float16", "float32"), (np.add, "float32", "float64"), (np.add, "int8", "int64"),
+        (np.add, "int64", "int16"), (np.multiply, "float32", "float64"),
+        (np.subtract, "uint64", "float64"), (np.left_shift, "uint32", "int64"),
+    ],
+)  # fmt: skip
+def test_out_takes_part_in_the_dtype_of_prefixes(device, ufunc, dtype, into):
+    host = np.array([1, 20, 20, 3, 100], dtype)
+    x = xp.asarray(host, device=device)
+    wanted = ufunc.accumulate(host, out=np.zeros(5, into))
+    out = xp.zeros(5, dtype=into, device=device)
+    assert ufunc.accumulate(x, out=out) is out
+    np.testing.assert_array_equal(xp.asnumpy(out), wanted)
+    for name in {"add": ("cumsum", "cumulative_sum"), "multiply": ("cumprod",)}.get(
+        ufunc.__name__, ()
+    ):
+        out = xp.zeros(5, dtype=into, device=device)
+        getattr(xp, name)(x, out=out)
+        np.testing.assert_array_equal(xp.asnumpy(out), getattr(np, name)(host, out=wanted.copy()))
+
+
+def test_an_initial_element_lies_as_the_others(device):
+    host = np.arange(52.0).reshape(13, 2, 2)
+    x = xp.asarray(host, device=device)
+    for a, b in ((host, x), (host.swapaxes(0, -1), x.swapaxes(0, -1)), (host[::2].T, x[::2].T)):
+        for axis in range(3):
+            wanted = np.cumulative_sum(a, axis=axis, include_initial=True)
+            got = xp.cumulative_sum(b, axis=axis, include_initial=True)
+            assert got.strides == wanted.strides
+            np.testing.assert_array_equal(xp.asnumpy(got), wanted)

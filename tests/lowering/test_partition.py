@@ -249,6 +249,23 @@ def test_too_many_arguments(device: str, reasons: list[str]) -> None:
     assert "too_many_arguments" in reasons
 
 
+@pytest.mark.parametrize("reduce", [xp.sum, xp.argmax])
+def test_too_many_reductions(device: str, reasons: list[str], reduce: Any) -> None:
+    """Forty of them beside each other, and in a sum that a map takes away from their elements."""
+    x = array(device, 2000, 256)
+    parts = [reduce(xp.abs(x - float(i)), axis=0) for i in range(40)]
+    host = xp.asnumpy(x)
+    found = xp.asnumpy(xp.stack(parts))
+    for i, row in enumerate(found):
+        np.testing.assert_allclose(row, getattr(np, reduce.__name__)(np.abs(host - i), 0), 1e-4)
+    total = parts[0] * 0.0
+    for i in range(40):
+        total = total + reduce(xp.abs(x - float(i)), axis=0)
+    y = x - total
+    assert "too_many_reductions" in reasons or len(xp.explain(y).kernels) > 1
+    np.testing.assert_allclose(xp.asnumpy(y), host - found.sum(0), rtol=1e-3, atol=1)
+
+
 def test_runs_after_write(device: str, reasons: list[str]) -> None:
     x = array(device, 10)
     y = x * 2
