@@ -21,6 +21,7 @@ from .kernel import COLUMNS, SCAN_SPAN, Argument, Kernel, Launch, Output, Value
 from .memory import Buffer
 
 # Work is elements times cost of an element in additions, which NumPy does in about 1 ns each.
+A_LINE = 10_000  # what a call of NumPy on a block costs beside, in additions: about 10 µs
 WORTH_A_COMPILE = 100_000_000  # about 0.1 s of NumPy: as much as compiling takes
 AT_ONCE = 30_000_000  # one evaluation with so much work will hardly be the last
 GRAIN = 65_536  # elements of a piece that a thread claims
@@ -59,8 +60,9 @@ class HostProgram(Program):
         return work >= AT_ONCE or self.done + work >= WORTH_A_COMPILE
 
     def work(self, launch: Launch) -> int:
-        """What a launch does, in additions."""
-        return shapes.size(launch.extents) * max(1, self.kernel.work)
+        """What a launch takes NumPy, in additions."""
+        elements = shapes.size(launch.extents) * max(1, self.kernel.work)
+        return elements + A_LINE * len(self.kernel.values)
 
     def loaded(self) -> bool:
         """True if there is machine code, in this process or in the disk cache."""
