@@ -940,7 +940,7 @@ def _bytes_as(node: Node, offset: int, g: Any) -> Node:
     device = devices.get(node.device)
     evaluation.evaluate([node])
     dtype = dtypes.canonical(g.dtype)
-    axes = _from_outermost(g.ndim, shapes.like_strides(g.shape, g.strides, dtype.itemsize))
+    axes = shapes.from_outermost(shapes.like_strides(g.shape, g.strides, dtype.itemsize))
     turned = g.transpose(axes)
     shown = Node(ops.leaf, (), turned.shape, dtype, turned.strides, node.device)
     if any(place % dtype.itemsize for place in (offset, *g.strides)):  # a GPU reads no such words
@@ -951,11 +951,6 @@ def _bytes_as(node: Node, offset: int, g: Any) -> Node:
         array = evaluation.with_room(device, device.view(node.data, shown, offset).copy)
         array = array.view(dtype).reshape(turned.shape)
         return _adopted(array.transpose(np.argsort(axes).tolist()), device)
-
-
-def _from_outermost(ndim: int, strides: Strides) -> list[int]:
-    """The axes, from the one of the largest stride to the one of the smallest."""
-    return sorted(range(ndim), key=lambda a: (-strides[a], a))
 
 
 def plain(x: Any) -> Any:
@@ -1092,7 +1087,7 @@ def _leaf(array: np.ndarray[Any, Any], device: Device) -> Node:
     unit.note("takes values of the host")
     dtype = dtypes.canonical(array.dtype)
     strides = shapes.like_strides(array.shape, array.strides, dtype.itemsize)
-    order = _from_outermost(array.ndim, strides)
+    order = shapes.from_outermost(strides)
     source = np.ascontiguousarray(array.transpose(order), dtype=dtype)
     node = Node(ops.leaf, (), array.shape, dtype, strides, device.name)
     store(node, evaluation.with_room(device, partial(device.upload, source)))

@@ -85,6 +85,11 @@ def _dense(shape: Shape, order: Sequence[int], itemsize: int) -> Strides:
     return tuple(strides)
 
 
+def from_outermost(strides: Strides) -> list[int]:
+    """The axes, from the one of the largest stride to the one of the smallest."""
+    return sorted(range(len(strides)), key=lambda a: (-abs(strides[a]), a))
+
+
 def like_strides(shape: Shape, strides: Strides, itemsize: int) -> Strides:
     """Strides that NumPy gives a copy, a cast and `empty_like`: the axes' order, made dense.
 

@@ -228,9 +228,7 @@ class _Current(AbstractContextManager[None]):
 def _checked(result: Any) -> Any:
     """What a driver call returns beside its code."""
     code, *values = result
-    if code:
-        _, text = driver.cuGetErrorString(code)
-        raise RuntimeError(f"a call of the CUDA driver failed: {text.decode()}")
+    cuda_driver.check(int(code))
     return values[0] if values else None
 
 

@@ -18,6 +18,7 @@ import cupy
 import numpy as np
 import numpy.typing as npt
 
+from ..graph import shapes
 from . import memory, threads
 
 PIECE = 1 << 22  # bytes; with smaller ones the threads wait for the interpreter's lock
@@ -77,9 +78,9 @@ class Copier:
         """The elements of CuPy's array in an order, or in a NumPy array. Without blocking it may
         return before they have come."""
         if order == "K" and out is None:
-            axes = sorted(range(array.ndim), key=lambda a: -abs(array.strides[a]))
+            axes = shapes.from_outermost(array.strides)
             found = self.to_host(array.transpose(axes), "C", None, blocking)
-            return found.transpose(sorted(range(array.ndim), key=axes.__getitem__))
+            return found.transpose(np.argsort(axes).tolist())
         if order in ("A", "K"):
             order = "F" if array.flags.fnc else "C"
         if out is None and not blocking and array.size:

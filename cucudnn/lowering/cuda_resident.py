@@ -7,6 +7,9 @@ The reductions are those of the row template, in the same order.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from ..graph import dtypes
 from . import dialect
 from .cuda_text import (
@@ -128,31 +131,13 @@ def _stage(w: Writer, kernel: Kernel, stage: Stage, loads: list[int]) -> None:
     reduced = range(kernel.kept, kernel.rank)
     for k in stage.reductions:
         w(f"{combined_type(kernel, kernel.reductions[k])} lane{k}[4];")
-    w("#pragma unroll")
-    with w.block(f"for (int j = 0; j < {kernel.rounds}; ++j)"):
-        w("const int e = j * 128 + thread * 4;")
-        vectors = [k for k in stage.outputs if is_vector(kernel, k)]
-        for k in vectors:
-            w(f"xp_vector<{dtypes.storage_type(kernel.outputs[k].dtype)}, 4> h{k};")
-        w("#pragma unroll")
-        with w.block("for (int c = 0; c < 4; ++c)"):
-            if not kernel.full:
-                w(f"const bool there = {'e' if kernel.fours else 'e + c'} < m;")
-            w(f"const idx r = at + {'e + c' if kernel.full else '(there ? e + c : m - 1)'};")
-            coordinates(w, reduced, "r")
-            compute(w, kernel, stage, loads, reduced)
-            for k in stage.outputs:
-                if k in vectors:
-                    store(w, kernel, k, f"h{k}.v[c]")
-                else:
-                    offset = offset_text(f"b{k}", kernel.outputs[k].classes, reduced)
-                    store(w, kernel, k, f"{'' if kernel.full else 'if (there) '}y{k}[{offset}]")
-            for k in stage.reductions:
-                value = tree_value(kernel, k, "r")
-                w(f"const auto next{k} = j == 0 ? {value} : R{k}::step(lane{k}[c], {value});")
-                w(f"{'' if kernel.full else 'if (j == 0 || there) '}lane{k}[c] = next{k};")
-        for k in vectors:
-            store_vector(w, kernel, k)
+    with elements(w, kernel, stage):
+        compute(w, kernel, stage, loads, reduced)
+        store_element(w, kernel, stage)
+        for k in stage.reductions:
+            value = tree_value(kernel, k, "r")
+            w(f"const auto next{k} = j == 0 ? {value} : R{k}::step(lane{k}[c], {value});")
+            w(f"{'' if kernel.full else 'if (j == 0 || there) '}lane{k}[c] = next{k};")
     for k in stage.reductions:
         _combine(w, kernel, k)
     if kernel.few and stage.reductions:
@@ -164,7 +149,38 @@ def _stage(w: Writer, kernel: Kernel, stage: Stage, loads: list[int]) -> None:
     lines(w, kernel, stage.after, "k", range(0))
 
 
-def store_vector(w: Writer, kernel: Kernel, k: int) -> None:
+@contextmanager
+def elements(w: Writer, kernel: Kernel, stage: Stage) -> Iterator[None]:
+    """A loop over the elements of a thread, four neighbours at a time."""
+    w("#pragma unroll")
+    with w.block(f"for (int j = 0; j < {kernel.rounds}; ++j)"):
+        w("const int e = j * 128 + thread * 4;")
+        vectors = [k for k in stage.outputs if is_vector(kernel, k)]
+        for k in vectors:
+            w(f"xp_vector<{dtypes.storage_type(kernel.outputs[k].dtype)}, 4> h{k};")
+        w("#pragma unroll")
+        with w.block("for (int c = 0; c < 4; ++c)"):
+            if not kernel.full:
+                w(f"const bool there = {'e' if kernel.fours else 'e + c'} < m;")
+            w(f"const idx r = at + {'e + c' if kernel.full else '(there ? e + c : m - 1)'};")
+            coordinates(w, range(kernel.kept, kernel.rank), "r")
+            yield
+        for k in vectors:
+            _store_vector(w, kernel, k)
+
+
+def store_element(w: Writer, kernel: Kernel, stage: Stage) -> None:
+    """Write what the stage gives of an element: into its four neighbours, or to memory."""
+    for k in stage.outputs:
+        if is_vector(kernel, k):
+            store(w, kernel, k, f"h{k}.v[c]")
+        else:
+            reduced = range(kernel.kept, kernel.rank)
+            offset = offset_text(f"b{k}", kernel.outputs[k].classes, reduced)
+            store(w, kernel, k, f"{'' if kernel.full else 'if (there) '}y{k}[{offset}]")
+
+
+def _store_vector(w: Writer, kernel: Kernel, k: int) -> None:
     """Write four neighbours."""
     c_type = dtypes.storage_type(kernel.outputs[k].dtype)
     test = "" if kernel.full else f"if ({'e' if kernel.fours else 'e + 3'} < m) "

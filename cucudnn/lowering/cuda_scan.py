@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from ..graph import dtypes
 from . import dialect
-from .cuda_resident import compute, is_vector, loads_of, read_row, store_vector
+from .cuda_resident import compute, elements, loads_of, read_row, store_element
 from .cuda_scan_columns import scan_columns_text
 from .cuda_scan_text import clear_text, slots_text
-from .cuda_text import WARPS, coordinates, kept_pointers, lines, row_of_thread, store, store_inner
-from .dialect import Writer, name, offset_text
+from .cuda_text import WARPS, coordinates, kept_pointers, lines, row_of_thread, store_inner
+from .dialect import Writer, name
 from .kernel import SCAN_TILE, SCAN_WARP, Kernel
 from .stages import Stage, stages
 
@@ -72,29 +72,11 @@ def _stage(w: Writer, kernel: Kernel, stage: Stage, loads: list[int]) -> None:
     """Go through the elements of a thread."""
     reduced = range(kernel.kept, kernel.rank)
     into = {v.number: i for i, v in enumerate(kernel.values) if v.kind == "scan"}
-    w("#pragma unroll")
-    with w.block(f"for (int j = 0; j < {kernel.rounds}; ++j)"):
-        w("const int e = j * 128 + thread * 4;")
-        vectors = [k for k in stage.outputs if is_vector(kernel, k)]
-        for k in vectors:
-            w(f"xp_vector<{dtypes.storage_type(kernel.outputs[k].dtype)}, 4> h{k};")
-        w("#pragma unroll")
-        with w.block("for (int c = 0; c < 4; ++c)"):
-            if not kernel.full:
-                w(f"const bool there = {'e' if kernel.fours else 'e + c'} < m;")
-            w(f"const idx r = at + {'e + c' if kernel.full else '(there ? e + c : m - 1)'};")
-            coordinates(w, reduced, "r")
-            compute(w, kernel, stage, loads, reduced)
-            for k in stage.reductions:
-                w(f"a{into[k]}[j * 4 + c] = {name(kernel, kernel.reductions[k].operand)};")
-            for k in stage.outputs:
-                if k in vectors:
-                    store(w, kernel, k, f"h{k}.v[c]")
-                else:
-                    offset = offset_text(f"b{k}", kernel.outputs[k].classes, reduced)
-                    store(w, kernel, k, f"{'' if kernel.full else 'if (there) '}y{k}[{offset}]")
-        for k in vectors:
-            store_vector(w, kernel, k)
+    with elements(w, kernel, stage):
+        compute(w, kernel, stage, loads, reduced)
+        for k in stage.reductions:
+            w(f"a{into[k]}[j * 4 + c] = {name(kernel, kernel.reductions[k].operand)};")
+        store_element(w, kernel, stage)
 
 
 def _scan(w: Writer, kernel: Kernel, k: int, i: int) -> None:

@@ -227,11 +227,7 @@ def run(plan: Plan, order: list[Any], shifts: dict[int, int], device: Device) ->
 def _run_kernel(
     step: KernelStep, order: list[Node], moved: dict[int, int], device: Device, sizes: list[int]
 ) -> None:
-    arguments = [order[i].data for i in step.arguments]
-    if moved:
-        arguments = [
-            _moved(d, moved.get(i, 0)) for i, d in zip(step.arguments, arguments, strict=True)
-        ]
+    arguments = _memory(step.arguments, order, moved)
     scalars = [order[i].data for i in step.scalars]
     statistics.launches += 1
     if step.base >= 0:
@@ -247,9 +243,7 @@ def _run_kernel(
 def _run_graph(
     step: GraphStep, order: list[Node], moved: dict[int, int], device: Device, sizes: list[int]
 ) -> None:
-    sources = [order[i].data for i in step.sources]
-    if moved:
-        sources = [_moved(d, moved.get(i, 0)) for i, d in zip(step.sources, sources, strict=True)]
+    sources = _memory(step.sources, order, moved)
     outputs = step.graph.launch(sources, [order[i].data for i in step.scalars])
     if outputs is None:
         for alone in step.steps:
@@ -259,6 +253,13 @@ def _run_graph(
     statistics.graphs += 1
     for slot, buffer in zip(step.outputs, outputs, strict=True):
         store(order[slot], buffer)
+
+
+def _memory(slots: Sequence[int], order: list[Node], moved: dict[int, int]) -> list[Any]:
+    """What is read, from where it now begins."""
+    if not moved:
+        return [order[i].data for i in slots]
+    return [_moved(order[i].data, moved.get(i, 0)) for i in slots]
 
 
 def _moved(buffer: Any, shift: int) -> Any:
