@@ -362,7 +362,7 @@ def surface(path: str, name: str) -> Callable[..., Any]:
 
 
 def _attach_methods(function: Any, name: str) -> None:
-    """`reduce`, `accumulate` and `outer` of a ufunc, by the library's own."""
+    """`reduce`, `accumulate`, `reduceat` and `outer` of a ufunc, by the library's own."""
 
     def run(method: str, *args: Any, **kwargs: Any) -> Any:
         def find(home: Any) -> Any:
@@ -381,11 +381,18 @@ def _attach_methods(function: Any, name: str) -> None:
         """Fold each element and all before it along an axis."""
         return into(f"{name}.accumulate", run("accumulate", array, axis=axis, dtype=dtype), out)
 
+    def reduceat(
+        array: Any, /, indices: Any, axis: int = 0, dtype: Any = None, out: Any = None
+    ) -> Any:
+        """Fold the elements from each index to the next one along an axis."""
+        result = run("reduceat", array, indices, axis=axis, dtype=dtype)
+        return into(f"{name}.reduceat", result, out)
+
     def outer(a: Any, b: Any, /) -> Any:
         """The function of all pairs of elements."""
         return run("outer", a, b)
 
-    for method in (reduce, accumulate, outer):
+    for method in (reduce, accumulate, reduceat, outer):
         setattr(function, method.__name__, method)
 
 

@@ -6,7 +6,7 @@ attributes of theirs.
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cache, partial
 from typing import Any, Protocol, cast
 
 import numpy as np
@@ -142,6 +142,8 @@ class _Methods:
         """
         x = as_array(array)
         axis = axis if x.ndim else None
+        if dtype is not None:
+            self._dtype(x.dtype, dtype)
         known = REDUCTIONS.get(self.op)
         if known is not None:
             result = reduced(known, x, axis, keepdims, dtype, out, initial, where)
@@ -172,11 +174,9 @@ class _Methods:
         x = as_array(array)
         axis = shapes.normal_axis(axis, x.ndim)
         dtype = folded_in(x, dtype, out)
-        result = self._prefixes(self._operand(x, dtype), axis, x.strides)
-        if dtype is not None or result.dtype != self._dtype(x.dtype):
-            wanted = self._dtype(x.dtype) if dtype is None else dtypes.canonical(dtype)
-            result = converted(result, wanted, copy=False)
-        return into(self.op.name, result, out)  # type: ignore[no-any-return]
+        wanted = self._dtype(x.dtype, dtype)
+        result = self._prefixes(_operand(x, wanted), axis, x.strides)
+        return into(self.op.name, converted(result, wanted, copy=False), out)  # type: ignore[no-any-return]
 
     def reduceat(
         self, array: Any, /, indices: Any, axis: int = 0, dtype: Any = None, out: Any = None
@@ -208,8 +208,8 @@ class _Methods:
         n = x.shape[axis]
         if starts.size and (starts.min() < 0 or starts.max() >= n):
             raise IndexError(f"{self.op.name}.reduceat: an index is out of bounds for extent {n}")
-        wanted = self._dtype(x.dtype) if dtype is None else dtypes.canonical(dtype)
-        rows = moveaxis(self._operand(x, dtype), axis, -1)
+        wanted = self._dtype(x.dtype, dtype)
+        rows = moveaxis(_operand(x, wanted), axis, -1)
         found = library.call("reduceat", rows, op=self.op, starts=starts.astype(np.int64))[0]
         # NumPy's rule for two operands: the elements, which stay along the axis, and the indices
         along = tuple(int(a == axis) for a in range(x.ndim))
@@ -283,22 +283,16 @@ class _Methods:
 
     # --- how ----------------------------------------------------------------------------------
 
-    def _dtype(self, dtype: DType) -> DType:
-        """What prefixes of elements of a dtype are."""
-        if self.op in (ops.add, ops.multiply):
-            return dtypes.accumulator(dtype)
-        assert self.op.result is not None
-        return self.op.result((dtype, dtype))[-1]
+    def _dtype(self, dtype: DType, wanted: Any = None) -> DType:
+        """The dtype of folds of elements of a dtype: what is wanted, else NumPy's."""
+        if wanted is None:
+            return _folded_in(self.function.__name__, dtype, is_given=False)
+        return _folded_in(self.function.__name__, dtypes.canonical(wanted), is_given=True)
 
     def _check_closed(self, dtype: DType) -> None:
         assert self.op.result is not None
         if set(self.op.result((dtype,) * self.op.arity)) != {dtype}:
             raise TypeError(f"{self.op.name}.at: the function of {dtype.name} gives another dtype")
-
-    def _operand(self, x: ndarray, dtype: Any) -> ndarray:
-        """The elements in the dtype that they are folded in: float32 for half dtypes."""
-        wanted = self._dtype(x.dtype) if dtype is None else dtypes.canonical(dtype)
-        return converted(x, dtypes.computed(wanted), copy=False)
 
     def _prefixes(self, x: ndarray, axis: int, strides: shapes.Strides) -> ndarray:
         """The prefixes, laid out as those of an array with other strides."""
@@ -318,8 +312,8 @@ class _Methods:
         name, axes = self.op.name, shapes.normal_axes(axis, x.ndim)
         if len(axes) > 1 and self.op not in ASSOCIATIVE:
             raise ValueError(f"{name}.reduce: the order matters, so one axis may be given")
-        wanted = self._dtype(x.dtype) if dtype is None else dtypes.canonical(dtype)
-        x = self._operand(x, dtype)
+        wanted = self._dtype(x.dtype, dtype)
+        x = _operand(x, wanted)
         start = _IDENTITY.get(self.op) if initial is None else initial
         mask = mask_of(name, where, x.device.name)
         if mask is not None:
@@ -338,6 +332,31 @@ class _Methods:
         result = reshaped(converted(result, wanted), shapes.reduced(x.shape, axes, keepdims))
         strides = shapes.reduced(x.strides, axes, keepdims)
         return _in_order_of(result, strides, scalar=not result.ndim)
+
+
+@cache
+def _folded_in(name: str, dtype: DType, is_given: bool) -> DType:
+    """The dtype that NumPy's function of a name folds elements in, which are of a dtype or for
+    which it is given.
+
+    Raises
+    ------
+    TypeError
+        If the function does not take such elements, or they cannot be its results.
+    """
+    if dtype == dtypes.bfloat16:  # not NumPy's: as float32
+        found = _folded_in(name, dtypes.float32, is_given)
+        return dtype if found == dtypes.float32 else found
+    try:
+        fold = getattr(np, name).accumulate
+        return fold(np.ones(1, dtype), dtype=dtype if is_given else None).dtype  # type: ignore[no-any-return]
+    except TypeError:
+        raise TypeError(f"{name} does not fold elements in {dtype.name}") from None
+
+
+def _operand(x: ndarray, dtype: DType) -> ndarray:
+    """The elements in the dtype that they are folded in: float32 for half dtypes."""
+    return converted(x, dtypes.computed(dtype), copy=False)
 
 
 def _masked(mask: Node, node: Node, start: Any) -> Node:

@@ -47,6 +47,39 @@ def test_reduce_and_accumulate(name, dtype, device):
         check(ours.reduce(x, axis=None), theirs.reduce(a, axis=None))
 
 
+KINDS = ["?", "i1", "u2", "i4", "f2", "f4", "f8", "c8"]
+TWO = [n for n in elementwise.__all__ if getattr(getattr(xp, n), "nin", 0) == 2 and hasattr(np, n)]
+
+
+@pytest.mark.parametrize("method", ["reduce", "accumulate", "reduceat"])
+@pytest.mark.parametrize("name", TWO)
+def test_dtypes_and_errors_of_folds(name, method, device):
+    def found(module, kind, dtype):
+        given = ([0, 2],) if method == "reduceat" else ()
+        fold = getattr(getattr(module, name), method)
+        try:
+            return fold(module.ones(3, dtype=kind), *given, dtype=dtype).dtype
+        except TypeError:
+            return TypeError
+
+    for kind, dtype in itertools.product(KINDS, [None, *KINDS]):
+        if kind == "c8" and dtype is not None and np.dtype(dtype).kind != "c":
+            continue  # NumPy warns of that cast
+        assert found(xp, kind, dtype) == found(np, kind, dtype), (kind, dtype)
+
+
+def test_bfloat16_is_folded_as_float32(device):
+    x = xp.ones(3, dtype=xp.bfloat16)
+    assert xp.subtract.accumulate(x).dtype == xp.bfloat16
+    assert xp.subtract.accumulate(x, dtype="f8").dtype == "f8"
+    assert xp.subtract.accumulate(xp.ones(3), dtype=xp.bfloat16).dtype == xp.bfloat16
+    assert xp.equal.accumulate(x, dtype=bool).dtype == bool
+    with pytest.raises(TypeError, match="left_shift does not fold elements in float32"):
+        xp.left_shift.accumulate(x)
+    with pytest.raises(TypeError, match="hypot does not fold elements in bool"):
+        xp.hypot.accumulate(xp.ones(3, dtype="f4"), dtype=bool)
+
+
 @pytest.mark.parametrize("name", INEXACT)
 def test_inexact_folds(name, device):
     a = _numbers("f8")
@@ -235,6 +268,7 @@ def test_methods_of_numpys_other_ufuncs(device):
     with xp.config(host_fallback=True):
         check(xp.gcd.reduce(xp.asarray([12, 18, 30])), np.gcd.reduce([12, 18, 30]))
         check(xp.lcm.accumulate(xp.asarray([2, 3, 4])), np.lcm.accumulate([2, 3, 4]))
+        check(xp.gcd.reduceat(xp.asarray([4, 6, 9]), [0, 2]), np.gcd.reduceat([4, 6, 9], [0, 2]))
         check(xp.gcd.outer(xp.asarray([4, 6]), [8, 9]), np.gcd.outer([4, 6], [8, 9]))
 
 
