@@ -130,7 +130,7 @@ class Guards:
             self._visit_function(inner if inner is vars(x).get("__wrapped__") and inner else x)
         elif kind is ndarray:
             self._visit_array(x)
-        elif kind in (tuple, list, dict):
+        elif kind in (tuple, list, dict, slice):
             self._visit_container(x)
         elif kind is types.MethodType:
             self._visit(x.__func__)
@@ -155,7 +155,7 @@ class Guards:
 
     def _visit_container(self, x: Any) -> None:
         items = contents(x)
-        if type(x) is not tuple:
+        if type(x) in (list, dict):
             self._checks.append(lambda: are_same(contents(x), items))
         for item in items:
             self._visit(item)
@@ -246,7 +246,10 @@ class Guards:
             self._visit_slot(names, name)
             return
         found = getattr(builtins, name, None)
-        if name not in _PURE and not (isinstance(found, type) and issubclass(found, BaseException)):
+        known = type(found) in _IMMUTABLE or (
+            isinstance(found, type) and issubclass(found, BaseException)
+        )
+        if name not in _PURE and not known:
             raise UnguardableError(f"{name} does more than compute")
         self._named += [(names, name, _MISSING), (vars(builtins), name, found)]
 
@@ -300,7 +303,9 @@ class Guards:
 
 
 def contents(x: Any) -> list[Any]:
-    """The items of a tuple or list; the keys and values of a dict."""
+    """The items of a tuple or list; the keys and values of a dict; the parts of a slice."""
+    if isinstance(x, slice):
+        return [x.start, x.stop, x.step]
     return [i for pair in x.items() for i in pair] if isinstance(x, dict) else list(x)
 
 

@@ -11,6 +11,7 @@ from .cuda_text import (
     in_order,
     kept_pointers,
     neighbour_text,
+    shared_in_turn,
     store,
     tree_value,
 )
@@ -43,9 +44,9 @@ def column_text(w: Writer, kernel: Kernel) -> None:
     coordinates(w, range(last_kept), f"{block} / across")
     kept_pointers(w, kernel, kept)
     column_heads(w, kernel)
-    for k, r in enumerate(kernel.reductions):
-        c_type = dialect.tree_type(r)
-        w(f"__shared__ xp_storage<{c_type}, {THREADS * v}> shared{k};")
+    types = [dialect.tree_type(r) for r in kernel.reductions]
+    shared_in_turn(w, types, THREADS * v)
+    for k, c_type in enumerate(types):
         w(f"xp_tree<R{k}, {c_type}, 32> tree{k}[{v}];")
     w("const idx begin = part * span;" if kernel.few else "const idx begin = 0;")
     w("const idx end = begin + span < n ? begin + span : n;" if kernel.few
@@ -71,7 +72,7 @@ def column_text(w: Writer, kernel: Kernel) -> None:
         for k in range(len(kernel.reductions)):
             _fold_columns(w, k, v, columns, deep, each)
             w(f"if (inside && y == 0) for (int c = 0; c < {v}; ++c) "
-              f"tree{k}[c].push(shared{k}.v()[x * {v} + c]);")  # fmt: skip
+              f"tree{k}[c].push(shared{k}[x * {v} + c]);")  # fmt: skip
             w("__syncthreads();")
     with w.block(
         "const auto finish = [&](int c, "
@@ -95,7 +96,7 @@ def column_text(w: Writer, kernel: Kernel) -> None:
     _combine_parts(w, kernel, wide, deep)
     w(
         f"if (inside && y == 0) for (int c = 0; c < {v}; ++c) finish(c, "
-        + ", ".join(f"shared{k}.v()[x * {v} + c]" for k in range(len(kernel.reductions)))
+        + ", ".join(f"whole{k}[c]" for k in range(len(kernel.reductions)))
         + ");"
     )
 
@@ -127,13 +128,16 @@ def _combine_parts(w: Writer, kernel: Kernel, wide: int, deep: int) -> None:
                     w("own[c].push(u[0].v[c]);")
             w("#pragma unroll")
             w(f"for (int c = 0; c < {v}; ++c) "
-              f"shared{k}.v()[threadIdx.x * {v} + c] = own[c].total();")  # fmt: skip
+              f"shared{k}[threadIdx.x * {v} + c] = own[c].total();")  # fmt: skip
         with w.block("for (int d = 1; d < used; d *= 2)"):
             w("__syncthreads();")
             w("if (inside && y % (2 * d) == 0 && y + d < used)")
-            w(f"  for (int c = 0; c < {v}; ++c) shared{k}.v()[threadIdx.x * {v} + c] = "
-              f"R{k}::step(shared{k}.v()[threadIdx.x * {v} + c], "
-              f"shared{k}.v()[threadIdx.x * {v} + c + d * {wide}]);")  # fmt: skip
+            w(f"  for (int c = 0; c < {v}; ++c) shared{k}[threadIdx.x * {v} + c] = "
+              f"R{k}::step(shared{k}[threadIdx.x * {v} + c], "
+              f"shared{k}[threadIdx.x * {v} + c + d * {wide}]);")  # fmt: skip
+        w("__syncthreads();", f"{c_type} whole{k}[{v}];")
+        w(f"if (inside && y == 0) for (int c = 0; c < {v}; ++c) "
+          f"whole{k}[c] = shared{k}[x * {v} + c];")  # fmt: skip
         w("__syncthreads();")
 
 
@@ -231,7 +235,7 @@ def beside(kernel: Kernel, i: int, axes: range, last_kept: int) -> str:
 
 def _fold_columns(w: Writer, k: int, v: int, columns: int, deep: int, each: int) -> None:
     """Fold the lanes of each column in halves: first a thread's own, then across threads."""
-    shared = f"shared{k}.v()"
+    shared = f"shared{k}"
     for d in halves(each):
         w("#pragma unroll")
         with w.block(f"for (int i = 0; i < {d}; ++i)"):

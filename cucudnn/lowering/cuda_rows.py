@@ -16,6 +16,7 @@ from .cuda_text import (
     in_order,
     kept_pointers,
     lines,
+    shared_in_turn,
     store_inner,
     tail,
     tree_value,
@@ -44,9 +45,8 @@ def row_text(w: Writer, kernel: Kernel) -> None:
         return
     unit = "const idx unit = (idx)blockIdx.x / parts; const int part = blockIdx.x % parts;"
     w(unit if kernel.few else "const idx unit = blockIdx.x;")
-    for k, r in enumerate(kernel.reductions):
-        size = MAX_PARTS if kernel.few else WARPS
-        w(f"__shared__ xp_storage<{combined_type(kernel, r)}, {size}> shared{k};")
+    types = [combined_type(kernel, r) for r in kernel.reductions]
+    shared_in_turn(w, types, MAX_PARTS if kernel.few else WARPS)
     _row_start(w, kernel, kept)
     for k, r in enumerate(kernel.reductions):
         w(f"xp_tree<{_step(kernel)}{k}, {combined_type(kernel, r)}, 32> tree{k};  // of thread 0")
@@ -73,10 +73,10 @@ def row_text(w: Writer, kernel: Kernel) -> None:
         w("const int present = used < warps ? used : warps;")
         for k in range(len(kernel.reductions)):
             w(f"mine{k} = xp_fold_neighbours<{_step(kernel)}{k}>(mine{k}, thread, count);")
-            w(f"if (thread == 0 && count) shared{k}.v()[warp] = mine{k};")
-            w(f"xp_fold_shared<{_step(kernel)}{k}>(shared{k}.v(), present, threadIdx.x);")
-            w(f"if (threadIdx.x == 0) tree{k}.push(shared{k}.v()[0]);")
-        w("__syncthreads();")
+            w(f"if (thread == 0 && count) shared{k}[warp] = mine{k};")
+            w(f"xp_fold_shared<{_step(kernel)}{k}>(shared{k}, present, threadIdx.x);")
+            w(f"if (threadIdx.x == 0) tree{k}.push(shared{k}[0]);")
+            w("__syncthreads();")
     totals = [f"tree{k}.total()" for k in range(len(kernel.reductions))]
     if not kernel.few:
         with w.block("if (threadIdx.x == 0)"):
@@ -89,12 +89,14 @@ def row_text(w: Writer, kernel: Kernel) -> None:
     for k, total in enumerate(totals):
         w(f"if (threadIdx.x == 0) partial{k}[unit * parts + part] = {total};")
     w("if (!xp_is_last(tickets + unit, parts)) return;")
-    for k in range(len(kernel.reductions)):
+    for k, c_type in enumerate(types):
         w(f"for (int i = threadIdx.x; i < parts; i += {THREADS}) "
-          f"shared{k}.v()[i] = xp_fresh(partial{k} + unit * parts + i);")  # fmt: skip
-        w(f"xp_fold_shared<{_step(kernel)}{k}>(shared{k}.v(), parts, threadIdx.x);")
+          f"shared{k}[i] = xp_fresh(partial{k} + unit * parts + i);")  # fmt: skip
+        w(f"xp_fold_shared<{_step(kernel)}{k}>(shared{k}, parts, threadIdx.x);")
+        w(f"{c_type} whole{k};", f"if (threadIdx.x == 0) whole{k} = shared{k}[0];")
+        w("__syncthreads();")
     with w.block("if (threadIdx.x == 0)"):
-        _row_tail(w, kernel, [f"shared{k}.v()[0]" for k in range(len(kernel.reductions))])
+        _row_tail(w, kernel, [f"whole{k}" for k in range(len(kernel.reductions))])
 
 
 def _step(kernel: Kernel) -> str:

@@ -19,6 +19,14 @@ def combined_type(kernel: Kernel, r: Reduction) -> str:
     return f"xp_several<{one}, {kernel.columns}>" if kernel.narrow else one
 
 
+def shared_in_turn(w: Writer, types: list[str], count: int) -> None:
+    """Memory of a block that the reductions use one after the other: `count` values of each."""
+    most = f"{count} * xp_largest<{', '.join(types)}>()"
+    w(f"__shared__ xp_storage<unsigned char, {most}> shared;")
+    for k, c_type in enumerate(types):
+        w(f"{c_type}* const shared{k} = ({c_type}*)shared.v();")
+
+
 def unroll(kernel: Kernel) -> int:
     """Groups of elements of a thread in a map: accesses in flight. Elements of one byte come by
     fours, so there are more groups."""

@@ -174,6 +174,13 @@ XP_STEP void xp_part(unsigned* counter, unsigned count) {
   if (threadIdx.x == 0 && atomicAdd(counter, 1u) == count - 1) *counter = 0;
 }
 
+// Bytes of the largest of some types.
+template <class... T> constexpr int xp_largest() {
+  int n = 0;
+  ((n = (int)sizeof(T) > n ? (int)sizeof(T) : n), ...);
+  return n;
+}
+
 // Shared memory for a type that has constructors' rights to nothing.
 template <class T, int n> struct xp_storage {
   alignas(16) unsigned char bytes[sizeof(T) * n];

@@ -1,12 +1,14 @@
 """jit."""
 
 import collections
+import dataclasses
 import functools
 import math
 import random
 import threading
 import time
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
@@ -488,6 +490,32 @@ def test_attributes_do_not_freeze(device, recorded):
     same(f(layer, x), a * b * 6)
     other = Layer(w)
     same(f(other, x), a * np.asarray(w) * 2)
+
+
+@dataclasses.dataclass
+class Task:
+    function: Any
+    scale: float
+    columns: slice
+    more: Any = None
+
+
+@pytest.mark.usefixtures("fused")
+def test_objects_of_data_classes_are_looked_at(device, recorded):
+    task = Task(lambda x, k: x * k, 2.0, slice(None))
+
+    @recorded
+    def f(x):
+        return task.function(x, task.scale)[task.columns]
+
+    a = numbers(10)
+    x = xp.asarray(a)
+    for scale, columns in [(2.0, slice(2, None)), (3.0, slice(2, None)), (3.0, slice(1, 5))]:
+        task.scale, task.columns = scale, columns
+        ran = f.ran()
+        for _ in range(3):
+            same(f(x), (a * scale)[columns])
+        assert f.ran() == ran + 1
 
 
 @pytest.mark.usefixtures("fused")

@@ -23,6 +23,7 @@ from cucudnn.lowering.device import get
 from cucudnn.lowering.kernel import Bound
 from cucudnn.lowering.memory import Buffer
 from cucudnn.lowering.partition import partition
+from cucudnn.lowering.predicates import MAX_REDUCTIONS
 from tests import graphs
 
 GOLDEN = Path(__file__).with_name("golden")
@@ -235,6 +236,20 @@ def test_registers_suffice_for_resident_columns(name: str, nvrtc: Any) -> None:
     text = render_cuda.render(bound.kernel)
     assert re.search(r"__launch_bounds__\(512, 2\)", text)
     assert nvrtc(text) <= 96  # of 64 registers a thread, 22 words; more blocks are worth it
+
+
+@pytest.mark.parametrize(("shape", "axis"), [((600, 256), 0), ((20000, 4), 0), ((8, 40000), 1)])
+@pytest.mark.parametrize(
+    ("dtype", "reduce"), [(np.float16, xp.argmax), (np.uint8, xp.sum), (np.float64, xp.sum)]
+)
+def test_shared_memory_suffices_for_the_most_reductions(
+    dtype: Any, reduce: Any, shape: tuple[int, ...], axis: int, nvrtc: Any
+) -> None:
+    x = array(*shape, dtype=dtype)
+    results = [reduce(xp.minimum(x, dtype(i)), axis=axis) for i in range(MAX_REDUCTIONS)]
+    (bound,) = bounds(*results, kind="cuda")
+    assert len(bound.kernel.reductions) == MAX_REDUCTIONS
+    nvrtc(render_cuda.render(bound.kernel))
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.int32, np.uint8, np.complex64, np.complex128])

@@ -21,7 +21,8 @@ kernel(const __grid_constant__ xp_words words) {
   const bool inside = i0 < n0;
   const auto k0 = p0 + (i0);
   const auto y0 = q0 + (i0);
-  __shared__ xp_storage<float, 512> shared0;
+  __shared__ xp_storage<unsigned char, 512 * xp_largest<float>()> shared;
+  float* const shared0 = (float*)shared.v();
   xp_tree<R0, float, 32> tree0[2];
   const idx begin = 0;
   const idx end = n;
@@ -69,21 +70,21 @@ kernel(const __grid_constant__ xp_words words) {
       #pragma unroll
         for (int c = 0; c < 2; ++c) lane0[i][c] = R0::step(lane0[i][c], lane0[i + 1][c]);
     }
-    if (inside) for (int c = 0; c < 2; ++c) shared0.v()[threadIdx.x * 2 + c] = lane0[0][c];
+    if (inside) for (int c = 0; c < 2; ++c) shared0[threadIdx.x * 2 + c] = lane0[0][c];
     __syncthreads();
     if (inside && y < 8 && y + 8 < present) for (int c = 0; c < 2; ++c)
-      shared0.v()[threadIdx.x * 2 + c] = R0::step(shared0.v()[threadIdx.x * 2 + c], shared0.v()[threadIdx.x * 2 + c + 256]);
+      shared0[threadIdx.x * 2 + c] = R0::step(shared0[threadIdx.x * 2 + c], shared0[threadIdx.x * 2 + c + 256]);
     __syncthreads();
     if (inside && y < 4 && y + 4 < present) for (int c = 0; c < 2; ++c)
-      shared0.v()[threadIdx.x * 2 + c] = R0::step(shared0.v()[threadIdx.x * 2 + c], shared0.v()[threadIdx.x * 2 + c + 128]);
+      shared0[threadIdx.x * 2 + c] = R0::step(shared0[threadIdx.x * 2 + c], shared0[threadIdx.x * 2 + c + 128]);
     __syncthreads();
     if (inside && y < 2 && y + 2 < present) for (int c = 0; c < 2; ++c)
-      shared0.v()[threadIdx.x * 2 + c] = R0::step(shared0.v()[threadIdx.x * 2 + c], shared0.v()[threadIdx.x * 2 + c + 64]);
+      shared0[threadIdx.x * 2 + c] = R0::step(shared0[threadIdx.x * 2 + c], shared0[threadIdx.x * 2 + c + 64]);
     __syncthreads();
     if (inside && y < 1 && y + 1 < present) for (int c = 0; c < 2; ++c)
-      shared0.v()[threadIdx.x * 2 + c] = R0::step(shared0.v()[threadIdx.x * 2 + c], shared0.v()[threadIdx.x * 2 + c + 32]);
+      shared0[threadIdx.x * 2 + c] = R0::step(shared0[threadIdx.x * 2 + c], shared0[threadIdx.x * 2 + c + 32]);
     __syncthreads();
-    if (inside && y == 0) for (int c = 0; c < 2; ++c) tree0[c].push(shared0.v()[x * 2 + c]);
+    if (inside && y == 0) for (int c = 0; c < 2; ++c) tree0[c].push(shared0[x * 2 + c]);
     __syncthreads();
   }
   const auto finish = [&](int c, float total0) {

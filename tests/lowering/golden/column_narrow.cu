@@ -30,7 +30,8 @@ kernel(const __grid_constant__ xp_words words) {
   const idx n = n1;
   const int thread = threadIdx.x & 31, warp = threadIdx.x >> 5;
   const idx unit = (idx)blockIdx.x / parts; const int part = blockIdx.x % parts;
-  __shared__ xp_storage<xp_several<float, 4>, 1024> shared0;
+  __shared__ xp_storage<unsigned char, 1024 * xp_largest<xp_several<float, 4>>()> shared;
+  xp_several<float, 4>* const shared0 = (xp_several<float, 4>*)shared.v();
   const idx i0 = 0;
   const auto k0 = p0 + (i0);
   const auto y0 = q0 + (i0);
@@ -83,9 +84,9 @@ kernel(const __grid_constant__ xp_words words) {
     const int used = (int)((left + (idx)each * 1024 - 1) / ((idx)each * 1024));
     const int present = used < warps ? used : warps;
     mine0 = xp_fold_neighbours<S0>(mine0, thread, count);
-    if (thread == 0 && count) shared0.v()[warp] = mine0;
-    xp_fold_shared<S0>(shared0.v(), present, threadIdx.x);
-    if (threadIdx.x == 0) tree0.push(shared0.v()[0]);
+    if (thread == 0 && count) shared0[warp] = mine0;
+    xp_fold_shared<S0>(shared0, present, threadIdx.x);
+    if (threadIdx.x == 0) tree0.push(shared0[0]);
     __syncthreads();
   }
   if (parts == 1) {
@@ -101,10 +102,13 @@ kernel(const __grid_constant__ xp_words words) {
   }
   if (threadIdx.x == 0) partial0[unit * parts + part] = tree0.total();
   if (!xp_is_last(tickets + unit, parts)) return;
-  for (int i = threadIdx.x; i < parts; i += 256) shared0.v()[i] = xp_fresh(partial0 + unit * parts + i);
-  xp_fold_shared<S0>(shared0.v(), parts, threadIdx.x);
+  for (int i = threadIdx.x; i < parts; i += 256) shared0[i] = xp_fresh(partial0 + unit * parts + i);
+  xp_fold_shared<S0>(shared0, parts, threadIdx.x);
+  xp_several<float, 4> whole0;
+  if (threadIdx.x == 0) whole0 = shared0[0];
+  __syncthreads();
   if (threadIdx.x == 0) {
-    const xp_several<float, 4> all0 = shared0.v()[0];
+    const xp_several<float, 4> all0 = whole0;
     for (int c = 0; c < 4; ++c) {
       const float total0 = all0.v[c];
       const float r0 = total0;

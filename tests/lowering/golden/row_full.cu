@@ -19,7 +19,8 @@ kernel(const __grid_constant__ xp_words words) {
   const idx n = n0;
   const int thread = threadIdx.x & 31, warp = threadIdx.x >> 5;
   const idx unit = (idx)blockIdx.x / parts; const int part = blockIdx.x % parts;
-  __shared__ xp_storage<float, 1024> shared0;
+  __shared__ xp_storage<unsigned char, 1024 * xp_largest<float>()> shared;
+  float* const shared0 = (float*)shared.v();
   const auto k0 = p0 + (0);
   const auto y0 = q0 + (0);
   const auto chunk = [&](auto full, idx at, int m, float& total0) {
@@ -67,9 +68,9 @@ kernel(const __grid_constant__ xp_words words) {
     const int used = (int)((left + (idx)each * 1024 - 1) / ((idx)each * 1024));
     const int present = used < warps ? used : warps;
     mine0 = xp_fold_neighbours<R0>(mine0, thread, count);
-    if (thread == 0 && count) shared0.v()[warp] = mine0;
-    xp_fold_shared<R0>(shared0.v(), present, threadIdx.x);
-    if (threadIdx.x == 0) tree0.push(shared0.v()[0]);
+    if (thread == 0 && count) shared0[warp] = mine0;
+    xp_fold_shared<R0>(shared0, present, threadIdx.x);
+    if (threadIdx.x == 0) tree0.push(shared0[0]);
     __syncthreads();
   }
   if (parts == 1) {
@@ -81,10 +82,13 @@ kernel(const __grid_constant__ xp_words words) {
   }
   if (threadIdx.x == 0) partial0[unit * parts + part] = tree0.total();
   if (!xp_is_last(tickets + unit, parts)) return;
-  for (int i = threadIdx.x; i < parts; i += 256) shared0.v()[i] = xp_fresh(partial0 + unit * parts + i);
-  xp_fold_shared<R0>(shared0.v(), parts, threadIdx.x);
+  for (int i = threadIdx.x; i < parts; i += 256) shared0[i] = xp_fresh(partial0 + unit * parts + i);
+  xp_fold_shared<R0>(shared0, parts, threadIdx.x);
+  float whole0;
+  if (threadIdx.x == 0) whole0 = shared0[0];
+  __syncthreads();
   if (threadIdx.x == 0) {
-    const float r0 = shared0.v()[0];
+    const float r0 = whole0;
     y0[0] = r0;
   }
 }
