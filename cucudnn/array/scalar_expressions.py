@@ -19,6 +19,8 @@ Known = Value | Static
 Environment = dict[str, Known]
 Part = tuple[int, int] | None  # which of how many results is wanted, where there are several
 
+CHEAP = 8  # work that is done rather than branched over
+
 
 class Expressions:
     """Translates the expressions of one function, in an environment of variables."""
@@ -122,17 +124,22 @@ class Expressions:
         return Value(bool, f"(!{truth.c})", f"(not {truth.py})")
 
     def _on_boolop(self, node: ast.BoolOp, environment: Environment) -> Known:
-        """`a and b` is `b if a else a`."""
-        values = [self.value(x, environment) for x in node.values]
+        """`a and b` is `b if a else a`; where b is cheap, both are computed, without a branch."""
+        values = [self.value(node.values[0], environment)]
+        before = self.texts.work
+        values += [self.value(x, environment) for x in node.values[1:]]
+        cheap = self.texts.work - before <= CHEAP * self.texts.repeated
+        cheap = cheap and not any(isinstance(x, ast.Call) for x in ast.walk(node))
         result = values[-1]
         for x in reversed(values[:-1]):
             test = self.texts.truth(x)
             if test.constant is not None:
                 result = result if test.constant is isinstance(node.op, ast.And) else x
             elif x.dtype.kind == result.dtype.kind == "b":
-                c, py = ("&&", "and") if isinstance(node.op, ast.And) else ("||", "or")
+                c, py = ("&", "and") if isinstance(node.op, ast.And) else ("|", "or")
                 kind = text.join(x.kind, result.kind)
-                result = Value(kind, f"({x.c} {c} {result.c})", f"({x.py} {py} {result.py})")
+                both = f"bool({x.c} {c} {result.c})" if cheap else f"({x.c} {2 * c} {result.c})"
+                result = Value(kind, both, f"({x.py} {py} {result.py})")
             elif isinstance(node.op, ast.And):
                 result = self.texts.choose(test, result, x)
             else:

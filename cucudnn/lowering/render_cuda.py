@@ -36,9 +36,25 @@ template <class T> XP_STEP T xp_scalar(const long long* w) {
   memcpy(&value, w, sizeof value);
   return value;
 }
-template <class T, int n> struct alignas(sizeof(T) * n < 16 ? sizeof(T) * n : 16) xp_vector {
+template <class T, int n, bool bytes = sizeof(T) == 1 && n == 4>
+struct alignas(sizeof(T) * n < 16 ? sizeof(T) * n : 16) xp_vector {
   T v[n];
 };
+// Four bytes in one register. As four, each load would be waited for before the next one.
+template <class T> struct xp_bytes {
+  unsigned word = 0;
+  struct place {
+    unsigned& word;
+    const int shift;
+    XP_STEP_MEMBER operator T() const { return (T)(word >> shift & 255u); }
+    XP_STEP_MEMBER void operator=(T x) {
+      word = (word & ~(255u << shift)) | (unsigned)(uint8_t)x << shift;
+    }
+  };
+  XP_STEP_MEMBER place operator[](int c) { return {word, 8 * c}; }
+  XP_STEP_MEMBER T operator[](int c) const { return (T)(word >> 8 * c & 255u); }
+};
+template <class T> struct xp_vector<T, 4, true> { xp_bytes<T> v; };
 struct xp_yes { static const bool value = true; };
 struct xp_no { static const bool value = false; };
 """
