@@ -10,6 +10,7 @@ from .cuda_text import (
     coordinates,
     in_order,
     kept_pointers,
+    lanes_go_on,
     neighbour_text,
     shared_in_turn,
     store,
@@ -51,10 +52,14 @@ def column_text(w: Writer, kernel: Kernel) -> None:
     w("const idx begin = part * span;" if kernel.few else "const idx begin = 0;")
     w("const idx end = begin + span < n ? begin + span : n;" if kernel.few
       else "const idx end = n;")  # fmt: skip
+    go_on = lanes_go_on(kernel)
+    lanes = 1 if go_on else each  # that a thread has of a column
+    if go_on:
+        _lanes(w, kernel, lanes)
     with w.block(f"for (idx at = begin; at < end; at += {CHUNK})"):
         w(f"const int m = (int)(end - at < {CHUNK} ? end - at : {CHUNK});")
-        for k, r in enumerate(kernel.reductions):
-            w(f"{dialect.tree_type(r)} lane{k}[{each}][{v}];")
+        if not go_on:
+            _lanes(w, kernel, lanes)
         with w.block("const auto round = [&](auto first, auto full, int j)", "};"):
             w("#pragma unroll")
             with w.block(f"for (int i = 0; i < {each}; ++i)"):
@@ -65,15 +70,14 @@ def column_text(w: Writer, kernel: Kernel) -> None:
                 _row_of_columns(w, kernel, reduced)
         with w.block("const auto rows = [&](auto full)", "};"):
             w("round(xp_yes(), full, 0);")
-            w(f"#pragma unroll (full.value ? {max(1, LOADS // (each * v))} : 1)")
+            at_once = max(1, LOADS // (each * v)) * (4 if go_on else 1)
+            w(f"#pragma unroll (full.value ? {at_once} : 1)")
             w("for (int j = 1; j < 8; ++j) round(xp_no(), full, j);")
         w(f"if (inside) {{ if (m == {CHUNK}) rows(xp_yes()); else rows(xp_no()); }}")
-        w("const int present = m > 128 ? 128 : m;")
-        for k in range(len(kernel.reductions)):
-            _fold_columns(w, k, v, columns, deep, each)
-            w(f"if (inside && y == 0) for (int c = 0; c < {v}; ++c) "
-              f"tree{k}[c].push(shared{k}[x * {v} + c]);")  # fmt: skip
-            w("__syncthreads();")
+        if not go_on:
+            _push(w, kernel, "m > 128 ? 128 : m", deep, lanes)
+    if go_on:
+        _push(w, kernel, "128", deep, lanes)
     with w.block(
         "const auto finish = [&](int c, "
         + ", ".join(f"{dialect.tree_type(r)} total{k}" for k, r in enumerate(kernel.reductions))
@@ -101,34 +105,46 @@ def column_text(w: Writer, kernel: Kernel) -> None:
     )
 
 
-def _combine_parts(w: Writer, kernel: Kernel, wide: int, deep: int) -> None:
-    """The last block of a block of columns: each thread combines neighbouring parts, 2^k of them,
-    of its columns, then the threads of a column are folded in order."""
+def _lanes(w: Writer, kernel: Kernel, each: int) -> None:
+    """The lanes of a thread; one that goes on from chunk to chunk has something to start from."""
     v = kernel.vector
-    w("int each = 1;", f"while (each * {deep} < parts) each *= 2;")
-    w("const int used = (parts + each - 1) / each;")
-    w("const int stop = (y + 1) * each < parts ? (y + 1) * each : parts;")
+    for k, r in enumerate(kernel.reductions):
+        w(f"{dialect.tree_type(r)} lane{k}[{each}][{v}];")
+        if lanes_go_on(kernel):
+            w("#pragma unroll")
+            w(f"for (int c = 0; c < {v}; ++c) lane{k}[0][c] = {dialect.identity_text(r)};")
+
+
+def _push(w: Writer, kernel: Kernel, present: str, deep: int, each: int) -> None:
+    """Fold the lanes, and push what they give into the trees."""
+    v = kernel.vector
+    w(f"const int present = {present};")
+    for k in range(len(kernel.reductions)):
+        _fold_columns(w, k, v, kernel.columns // v, deep, each)
+        w(f"if (inside && y == 0) for (int c = 0; c < {v}; ++c) "
+          f"tree{k}[c].push(shared{k}[x * {v} + c]);")  # fmt: skip
+        w("__syncthreads();")
+
+
+def _combine_parts(w: Writer, kernel: Kernel, wide: int, deep: int) -> None:
+    """The last block of a block of columns: each thread combines parts of its columns, then the
+    threads of a column are folded in order."""
+    v, go_on = kernel.vector, lanes_go_on(kernel)
+    if go_on:
+        w(f"const int used = {deep};")
+    else:
+        w("int each = 1;", f"while (each * {deep} < parts) each *= 2;")
+        w("const int used = (parts + each - 1) / each;")
+        w("const int stop = (y + 1) * each < parts ? (y + 1) * each : parts;")
     for k, r in enumerate(kernel.reductions):
         c_type = dialect.tree_type(r)
         with w.block("if (inside && y < used)"):
             w(f"typedef xp_vector<{c_type}, {v}> several;")
             w(f"const {c_type}* from = partial{k} + (idx)block * parts * {wide} + x * {v};")
-            w(f"xp_tree<R{k}, {c_type}, 5> own[{v}];")
-            with w.block("for (int i = y * each; i < stop; i += 8)"):
-                w("several u[8];", "#pragma unroll")
-                w(f"for (int j = 0; j < 8; ++j) if (i + j < stop) "
-                  f"u[j] = xp_fresh((const several*)(from + (idx)(i + j) * {wide}));")  # fmt: skip
-                w("#pragma unroll")
-                with w.block(f"for (int c = 0; c < {v}; ++c)"):
-                    w("#pragma unroll")
-                    w("for (int d = 1; d < 8; d *= 2)")
-                    w("  #pragma unroll")
-                    w("  for (int j = 0; j + d < 8; j += 2 * d) if (i + j + d < stop)")
-                    w(f"    u[j].v[c] = R{k}::step(u[j].v[c], u[j + d].v[c]);")
-                    w("own[c].push(u[0].v[c]);")
-            w("#pragma unroll")
-            w(f"for (int c = 0; c < {v}; ++c) "
-              f"shared{k}[threadIdx.x * {v} + c] = own[c].total();")  # fmt: skip
+            if go_on:
+                _parts_in_any_order(w, kernel, k, wide, deep)
+            else:
+                _neighbouring_parts(w, kernel, k, wide)
         with w.block("for (int d = 1; d < used; d *= 2)"):
             w("__syncthreads();")
             w("if (inside && y % (2 * d) == 0 && y + d < used)")
@@ -141,6 +157,37 @@ def _combine_parts(w: Writer, kernel: Kernel, wide: int, deep: int) -> None:
         w("__syncthreads();")
 
 
+def _neighbouring_parts(w: Writer, kernel: Kernel, k: int, wide: int) -> None:
+    """Combine neighbouring parts, 2^k of them, eight at a time."""
+    v, c_type = kernel.vector, dialect.tree_type(kernel.reductions[k])
+    w(f"xp_tree<R{k}, {c_type}, 5> own[{v}];")
+    with w.block("for (int i = y * each; i < stop; i += 8)"):
+        w("several u[8];", "#pragma unroll")
+        w(f"for (int j = 0; j < 8; ++j) if (i + j < stop) "
+          f"u[j] = xp_fresh((const several*)(from + (idx)(i + j) * {wide}));")  # fmt: skip
+        w("#pragma unroll")
+        with w.block(f"for (int c = 0; c < {v}; ++c)"):
+            w("#pragma unroll")
+            w("for (int d = 1; d < 8; d *= 2)")
+            w("  #pragma unroll")
+            w("  for (int j = 0; j + d < 8; j += 2 * d) if (i + j + d < stop)")
+            w(f"    u[j].v[c] = R{k}::step(u[j].v[c], u[j + d].v[c]);")
+            w("own[c].push(u[0].v[c]);")
+    w("#pragma unroll")
+    w(f"for (int c = 0; c < {v}; ++c) "
+      f"shared{k}[threadIdx.x * {v} + c] = own[c].total();")  # fmt: skip
+
+
+def _parts_in_any_order(w: Writer, kernel: Kernel, k: int, wide: int, deep: int) -> None:
+    """The same where the order is of no matter."""
+    v, start = kernel.vector, dialect.identity_text(kernel.reductions[k])
+    w("several own;", f"for (int c = 0; c < {v}; ++c) own.v[c] = {start};")
+    with w.block(f"for (int i = y; i < parts; i += {deep})"):
+        w(f"const auto u = xp_fresh((const several*)(from + (idx)i * {wide}));")
+        w(f"for (int c = 0; c < {v}; ++c) own.v[c] = R{k}::step(own.v[c], u.v[c]);")
+    w(f"for (int c = 0; c < {v}; ++c) shared{k}[threadIdx.x * {v} + c] = own.v[c];")
+
+
 def _row_of_columns(w: Writer, kernel: Kernel, reduced: range) -> None:
     """A row's elements in a thread's columns go into its lane i."""
     load_columns(w, kernel, reduced)
@@ -149,6 +196,9 @@ def _row_of_columns(w: Writer, kernel: Kernel, reduced: range) -> None:
         column_lines(w, kernel, reduced)
         for k in range(len(kernel.reductions)):
             value = tree_value(kernel, k, "r")
+            if lanes_go_on(kernel):
+                w(f"lane{k}[0][c] = R{k}::step(lane{k}[0][c], {value});")
+                continue
             w(f"lane{k}[i][c] = first.value ? {value} : R{k}::step(lane{k}[i][c], {value});")
 
 

@@ -15,6 +15,7 @@ from .cuda_text import (
     element_text,
     in_order,
     kept_pointers,
+    lanes_go_on,
     lines,
     shared_in_turn,
     store_inner,
@@ -54,6 +55,31 @@ def row_text(w: Writer, kernel: Kernel) -> None:
     w("const idx end = begin + span < n ? begin + span : n;" if kernel.few
       else "const idx end = n;")  # fmt: skip
     w("const int warps = blockDim.x / 32;")
+    (_chunks_in_any_order if lanes_go_on(kernel) else _chunks)(w, kernel)
+    totals = [f"tree{k}.total()" for k in range(len(kernel.reductions))]
+    if not kernel.few:
+        with w.block("if (threadIdx.x == 0)"):
+            _row_tail(w, kernel, totals)
+        return
+    with w.block("if (parts == 1)"):
+        with w.block("if (threadIdx.x == 0)"):
+            _row_tail(w, kernel, totals)
+        w("return;")
+    for k, total in enumerate(totals):
+        w(f"if (threadIdx.x == 0) partial{k}[unit * parts + part] = {total};")
+    w("if (!xp_is_last(tickets + unit, parts)) return;")
+    for k, c_type in enumerate(types):
+        w(f"for (int i = threadIdx.x; i < parts; i += {THREADS}) "
+          f"shared{k}[i] = xp_fresh(partial{k} + unit * parts + i);")  # fmt: skip
+        w(f"xp_fold_shared<{_step(kernel)}{k}>(shared{k}, parts, threadIdx.x);")
+        w(f"{c_type} whole{k};", f"if (threadIdx.x == 0) whole{k} = shared{k}[0];")
+        w("__syncthreads();")
+    with w.block("if (threadIdx.x == 0)"):
+        _row_tail(w, kernel, [f"whole{k}" for k in range(len(kernel.reductions))])
+
+
+def _chunks(w: Writer, kernel: Kernel) -> None:
+    """Go through the chunks, and push what they give into the trees."""
     with w.block(f"for (idx group = begin; group < end; group += (idx)warps * {8 * CHUNK})"):
         # a warp's chunks are neighbours, 2^k of them, so what it combines is a subtree
         w("const idx left = end - group;", "int each = 8;")
@@ -77,26 +103,22 @@ def row_text(w: Writer, kernel: Kernel) -> None:
             w(f"xp_fold_shared<{_step(kernel)}{k}>(shared{k}, present, threadIdx.x);")
             w(f"if (threadIdx.x == 0) tree{k}.push(shared{k}[0]);")
             w("__syncthreads();")
-    totals = [f"tree{k}.total()" for k in range(len(kernel.reductions))]
-    if not kernel.few:
-        with w.block("if (threadIdx.x == 0)"):
-            _row_tail(w, kernel, totals)
-        return
-    with w.block("if (parts == 1)"):
-        with w.block("if (threadIdx.x == 0)"):
-            _row_tail(w, kernel, totals)
-        w("return;")
-    for k, total in enumerate(totals):
-        w(f"if (threadIdx.x == 0) partial{k}[unit * parts + part] = {total};")
-    w("if (!xp_is_last(tickets + unit, parts)) return;")
-    for k, c_type in enumerate(types):
-        w(f"for (int i = threadIdx.x; i < parts; i += {THREADS}) "
-          f"shared{k}[i] = xp_fresh(partial{k} + unit * parts + i);")  # fmt: skip
-        w(f"xp_fold_shared<{_step(kernel)}{k}>(shared{k}, parts, threadIdx.x);")
-        w(f"{c_type} whole{k};", f"if (threadIdx.x == 0) whole{k} = shared{k}[0];")
+
+
+def _chunks_in_any_order(w: Writer, kernel: Kernel) -> None:
+    """The same where lanes go on from chunk to chunk."""
+    for k, r in enumerate(kernel.reductions):
+        start = ", ".join([dialect.identity_text(r)] * 4)
+        w(f"{dialect.tree_type(r)} lane{k}[4] = {{{start}}};")
+    with w.block(f"for (idx at = begin + (idx)warp * {CHUNK}; at < end; at += warps * {CHUNK})"):
+        w(f"const int m = (int)(end - at < {CHUNK} ? end - at : {CHUNK});")
+        _call_chunk(w, kernel)
+    for k in range(len(kernel.reductions)):
+        w(f"const auto total{k} = xp_fold_warp<R{k}>(lane{k}, thread, 128);")
+        w(f"if (thread == 0) shared{k}[warp] = total{k};")
+        w(f"xp_fold_shared<R{k}>(shared{k}, warps, threadIdx.x);")
+        w(f"if (threadIdx.x == 0) tree{k}.push(shared{k}[0]);")
         w("__syncthreads();")
-    with w.block("if (threadIdx.x == 0)"):
-        _row_tail(w, kernel, [f"whole{k}" for k in range(len(kernel.reductions))])
 
 
 def _step(kernel: Kernel) -> str:
@@ -145,8 +167,10 @@ def _row_tail(w: Writer, kernel: Kernel, totals: list[str]) -> None:
 def _chunk(w: Writer, kernel: Kernel) -> None:
     """A warp's work on one chunk, as a lambda: full chunks have no tests of their end."""
     reduced, last = range(kernel.kept, kernel.rank), kernel.rank - 1
-    totals = ", ".join(
-        f"{combined_type(kernel, r)}& total{k}" for k, r in enumerate(kernel.reductions)
+    go_on = lanes_go_on(kernel)
+    into = ", ".join(
+        f"{combined_type(kernel, r)}" + (f" (&lane{k})[4]" if go_on else f"& total{k}")
+        for k, r in enumerate(kernel.reductions)
     )
     vector = kernel.vector >= 4 and len(reduced) == 1 and not kernel.narrow
     loads = [
@@ -155,8 +179,8 @@ def _chunk(w: Writer, kernel: Kernel) -> None:
         if kernel.values[i].kind == "argument" and kernel.arguments[kernel.values[i].number].memory
         and kernel.arguments[kernel.values[i].number].classes[last] == "1"
     ] if vector else []  # fmt: skip
-    with w.block(f"const auto chunk = [&](auto full, idx at, int m, {totals})", "};"):
-        for k, r in enumerate(kernel.reductions):
+    with w.block(f"const auto chunk = [&](auto full, idx at, int m, {into})", "};"):
+        for k, r in enumerate(() if go_on else kernel.reductions):
             w(f"{combined_type(kernel, r)} lane{k}[4];")
         w(f"#pragma unroll (full.value ? {4 if kernel.narrow else 8} : 1)")
         with w.block("for (int j = 0; j < 8; ++j)"):
@@ -178,10 +202,10 @@ def _chunk(w: Writer, kernel: Kernel) -> None:
                     _element_of_row(w, kernel, reduced, loads)
                 for k in range(len(kernel.reductions)):
                     value = f"u{k}" if kernel.narrow else tree_value(kernel, k, "r")
-                    w(
-                        f"lane{k}[c] = j == 0 ? {value} : "
-                        f"{_step(kernel)}{k}::step(lane{k}[c], {value});"
-                    )
+                    first = "" if go_on else f"j == 0 ? {value} : "
+                    w(f"lane{k}[c] = {first}{_step(kernel)}{k}::step(lane{k}[c], {value});")
+        if go_on:
+            return
         w("const int present = full.value || m > 128 ? 128 : m;")
         for k in range(len(kernel.reductions)):
             w(f"total{k} = xp_fold_warp<{_step(kernel)}{k}>(lane{k}, thread, present);")
@@ -214,6 +238,7 @@ def _columns_of_row(w: Writer, kernel: Kernel, reduced: range) -> None:
 
 
 def _call_chunk(w: Writer, kernel: Kernel) -> None:
-    totals = ", ".join(f"total{k}" for k in range(len(kernel.reductions)))
-    w(f"if (m == {CHUNK}) chunk(xp_yes(), at, m, {totals});")
-    w(f"else chunk(xp_no(), at, m, {totals});")
+    name = "lane" if lanes_go_on(kernel) else "total"
+    into = ", ".join(f"{name}{k}" for k in range(len(kernel.reductions)))
+    w(f"if (m == {CHUNK}) chunk(xp_yes(), at, m, {into});")
+    w(f"else chunk(xp_no(), at, m, {into});")

@@ -27,6 +27,13 @@ def shared_in_turn(w: Writer, types: list[str], count: int) -> None:
         w(f"{c_type}* const shared{k} = ({c_type}*)shared.v();")
 
 
+def lanes_go_on(kernel: Kernel) -> bool:
+    """Whether lanes go on from chunk to chunk, and are combined once: what integers give is the
+    same in any order."""
+    exact = all(r.dtype.kind in "biu" and dialect.identity_text(r) for r in kernel.reductions)
+    return kernel.long and exact and not kernel.narrow
+
+
 def unroll(kernel: Kernel) -> int:
     """Groups of elements of a thread in a map: accesses in flight. Elements of one byte come by
     fours, so there are more groups."""

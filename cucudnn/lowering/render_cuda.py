@@ -19,7 +19,7 @@ from .cuda_resident_columns import resident_columns_text
 from .cuda_rows import row_text, steps_of_several
 from .cuda_scan import scan_text
 from .cuda_scan_text import COUNTERS, slot_words, slots
-from .cuda_text import CHUNK, MAX_PARTS, THREADS, WARPS, decode, unroll
+from .cuda_text import CHUNK, MAX_PARTS, THREADS, WARPS, decode, lanes_go_on, unroll
 from .cuda_tile import sides, tile_text
 from .dialect import Layout, Writer
 from .kernel import RESIDENT, SCAN_TILE, SCAN_WARP, Kernel, Launch
@@ -131,6 +131,8 @@ def _bounds(kernel: Kernel) -> str:
     streams = kernel.reductions and not kernel.short and not kernel.narrow and not kernel.tile
     if not streams or ((kernel.resident or kernel.scan) and not kernel.fours):
         return str(threads)
+    if lanes_go_on(kernel) and len(kernel.reductions) <= 2:
+        return f"{threads}, 3"
     values = [dtypes.computed(v.dtype).itemsize for v in kernel.values]
     if max(values) > 4 or any(dialect.is_position(r) for r in kernel.reductions):
         return str(threads)

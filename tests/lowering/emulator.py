@@ -137,15 +137,20 @@ def run(bound: Bound, folder: Path) -> list[np.ndarray]:
     subprocess.run(["g++", *options, str(source), "-o", str(library)], check=True)
     memory = [np.full(n.nbytes, 0x55, np.uint8) for n in bound.outputs]
     packing = dialect.Packing(kernel, bound.launch, render_cuda.extra_words(kernel))
+    grid = render_cuda.grid(kernel, bound.launch)
+    tickets = np.zeros(max(1, grid.tickets), np.uint32)
+    partial = [np.empty(16 * grid.blocks * kernel.columns, np.uint8) for _ in kernel.reductions]
+    shared = [grid.parts, grid.span, *(m.ctypes.data for m in (tickets, *partial))]
     words = packing.words(
         [n.data for n in bound.arguments],
         [Buffer(m.ctypes.data, m.nbytes) for m in memory],
         [n.data for n in bound.scalars],
+        shared if kernel.few else [],
     )
-    grid = render_cuda.grid(kernel, bound.launch)
     address, _ = words.buffer_info()
     launch = ctypes.CDLL(str(library)).launch
     launch(ctypes.c_void_p(address), grid.blocks, grid.threads, kernel.cluster)
+    assert not tickets.any()
     return [
         np.lib.stride_tricks.as_strided(m.view(n.dtype), n.shape, n.strides)
         for n, m in zip(bound.outputs, memory, strict=True)
