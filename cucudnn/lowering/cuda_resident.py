@@ -96,6 +96,17 @@ def _once(w: Writer, kernel: Kernel) -> None:
 
 
 def loads_of(kernel: Kernel) -> list[int]:
+    """The arguments that are read with the row, and stay."""
+    return [k for k in _beside(kernel) if not _is_shared(kernel, k)]
+
+
+def _is_shared(kernel: Kernel, k: int) -> bool:
+    """Whether an argument is the same for all rows, and so in the cache: it is read where it is
+    needed, and takes no registers before."""
+    return kernel.kept > 0 and not kernel.arguments[k].classes[: kernel.kept].strip("0")
+
+
+def _beside(kernel: Kernel) -> list[int]:
     """The arguments whose elements lie side by side along the row."""
     last = kernel.rank - 1
     numbers = [kernel.values[i].number for i in kernel.body if kernel.values[i].kind == "argument"]
@@ -116,14 +127,26 @@ def read_row(w: Writer, kernel: Kernel, loads: list[int]) -> None:
     with w.block(f"for (int j = 0; j < {kernel.rounds}; ++j)"):
         w("const int e = j * 128 + thread * 4;")
         for k in loads:
-            c_type = dtypes.storage_type(kernel.arguments[k].dtype)
-            if kernel.fours:
-                place = "e" if kernel.full else "(e < m ? e : m - 4)"
-                w(f"g{k}[j] = *(const xp_vector<{c_type}, 4>*)(k{k} + at + {place});")
-                continue
-            w(f"if (e + 3 < m) g{k}[j] = *(const xp_vector<{c_type}, 4>*)(k{k} + at + e);")
-            w("else for (int c = 0; c < 4; ++c) "
-              f"g{k}[j].v[c] = k{k}[at + (e + c < m ? e + c : m - 1)];")  # fmt: skip
+            _read(w, kernel, k, f"g{k}[j]")
+
+
+def _read(w: Writer, kernel: Kernel, k: int, group: str) -> None:
+    """Read four neighbours."""
+    c_type = dtypes.storage_type(kernel.arguments[k].dtype)
+    if kernel.fours:
+        place = "e" if kernel.full else "(e < m ? e : m - 4)"
+        w(f"{group} = *(const xp_vector<{c_type}, 4>*)(k{k} + at + {place});")
+        return
+    w(f"if (e + 3 < m) {group} = *(const xp_vector<{c_type}, 4>*)(k{k} + at + e);")
+    w("else for (int c = 0; c < 4; ++c) "
+      f"{group}.v[c] = k{k}[at + (e + c < m ? e + c : m - 1)];")  # fmt: skip
+
+
+def _shared(kernel: Kernel, stage: Stage) -> list[int]:
+    """The arguments that are the same for all rows, and that a stage needs."""
+    values = [kernel.values[i] for i in stage.lines]
+    needed = {v.number for v in values if v.kind == "argument"}
+    return [k for k in _beside(kernel) if k in needed and _is_shared(kernel, k)]
 
 
 def _stage(w: Writer, kernel: Kernel, stage: Stage, loads: list[int]) -> None:
@@ -158,6 +181,9 @@ def elements(w: Writer, kernel: Kernel, stage: Stage) -> Iterator[None]:
         vectors = [k for k in stage.outputs if is_vector(kernel, k)]
         for k in vectors:
             w(f"xp_vector<{dtypes.storage_type(kernel.outputs[k].dtype)}, 4> h{k};")
+        for k in _shared(kernel, stage):
+            w(f"xp_vector<{dtypes.storage_type(kernel.arguments[k].dtype)}, 4> g{k};")
+            _read(w, kernel, k, f"g{k}")
         w("#pragma unroll")
         with w.block("for (int c = 0; c < 4; ++c)"):
             if not kernel.full:
@@ -200,10 +226,12 @@ def compute(w: Writer, kernel: Kernel, stage: Stage, loads: list[int], reduced: 
         c_type = dtypes.value_type(kernel.values[i].dtype)
         w(f"const {c_type} {name(kernel, i)} = a{i}[j * 4 + c];")
 
+    shared = _shared(kernel, stage)
+
     def argument(i: int) -> str:
         value = kernel.values[i]
-        if value.number in loads:
-            return dialect.load(value, f"g{value.number}[j].v[c]")
+        if value.number in loads or value.number in shared:
+            return dialect.load(value, f"g{value.number}{'[j]' * (value.number in loads)}.v[c]")
         return element_text(kernel, i, "k", reduced)
 
     dialect.assign(w, kernel, stage.lines, argument)

@@ -69,6 +69,7 @@ static void meet() {
 static void* in_block(void* p, unsigned block) { return anchors[block] + ((char*)p - anchor); }
 static unsigned atomicAdd(unsigned* p, unsigned v) { return (*p += v) - v; }
 static void __threadfence() {}
+static void __syncwarp() { __syncthreads(); }
 template <class T> static T __ldcg(const T* p) { return *p; }
 template <class To, class From> static To as(From v) {
   To result;

@@ -45,3 +45,28 @@ def test_bits(kind, dtype, tmp_path):
     assert len(found) == len(wanted)
     for w in wanted:
         assert any(f.dtype == w.dtype and np.array_equal(f, w) for f in found)
+
+
+def normed(x, weight, bias):
+    """A row that stays, beside vectors that all rows share."""
+    d = x - xp.mean(x, axis=1, keepdims=True)
+    spread = xp.mean(d * d, axis=1, keepdims=True)
+    return d / xp.sqrt(spread + 1e-5) * weight + bias
+
+
+def scanned(x, weight, bias):
+    return xp.cumulative_sum(x * weight, axis=1) * weight + bias
+
+
+@pytest.mark.parametrize("function", [normed, scanned])
+@pytest.mark.parametrize("shape", [(5, 128), (3, 1023), (3, 1024), (2, 3000), (1, 2048)])
+def test_vectors_that_all_rows_share(function, shape, tmp_path):
+    rng = np.random.default_rng(0)
+    hosts = [rng.standard_normal(s).astype("f4") for s in (shape, shape[1], shape[1])]
+    arrays = [xp.asarray(a, device="cpu") for a in hosts]
+    with xp.config(fuse=False):
+        wanted = xp.asnumpy(function(*arrays))
+    (bound,) = bounds(function(*arrays), kind="cuda")
+    assert bound.kernel.template in ("resident", "scan")
+    (found,) = emulator.run(bound, tmp_path)
+    assert np.array_equal(found, wanted)
