@@ -174,7 +174,7 @@ class Torch(Peer):
         class Namespace:  # torch under the names of the workloads
             abs, sin, tanh, log, exp = torch.abs, torch.sin, torch.tanh, torch.log, torch.exp
             sqrt, sum, mean, argmin = torch.sqrt, torch.sum, torch.mean, torch.argmin
-            max = torch.amax
+            max, cumsum = torch.amax, torch.cumsum
 
         self.xp = Namespace
 

@@ -30,12 +30,39 @@ def _checked(problem: str) -> Iterator[None]:
         raise np.linalg.LinAlgError(problem) from error
 
 
+_NOT_POSITIVE = "a matrix is not positive definite"
+_LETTERS = {"f": "s", "d": "d", "F": "c", "D": "z"}  # cuSOLVER's names of dtypes
+
+
 def cholesky(x: Any, *, upper: bool) -> Any:
     """The triangular factor, of the same triangle."""
-    with _checked("a matrix is not positive definite"):
-        if not upper:
-            return cupy.linalg.cholesky(x)
-        return cupy.linalg.cholesky(x.swapaxes(-2, -1).conj()).swapaxes(-2, -1).conj()
+    if upper:
+        return cholesky(x.swapaxes(-2, -1).conj(), upper=False).swapaxes(-2, -1).conj()
+    if x.ndim == 2 and x.size and x.dtype.char in _LETTERS:
+        return _cholesky_of_one(x)
+    with _checked(_NOT_POSITIVE):
+        return cupy.linalg.cholesky(x)
+
+
+def _cholesky_of_one(x: Any) -> Any:
+    """The lower factor of a matrix with columns in memory. CuPy asks for the upper one of rows,
+    which takes cuSOLVER more than twice the time."""
+    # they load the libraries, which nothing else may need
+    from cupy_backends.cuda.libs import cublas, cusolver
+
+    letter, n, lower = _LETTERS[x.dtype.char], len(x), cublas.CUBLAS_FILL_MODE_LOWER
+    factor, info = cupy.array(x, order="F"), cupy.empty(1, cupy.int32)
+    handle = cupy.cuda.device.get_cusolver_handle()
+    size_of = getattr(cusolver, f"{letter}potrf_bufferSize")
+    size = size_of(handle, lower, n, factor.data.ptr, n)
+    work = cupy.empty(size, x.dtype)
+    factorise = getattr(cusolver, f"{letter}potrf")
+    factorise(
+        handle, lower, n, factor.data.ptr, n, work.data.ptr, size, info.data.ptr
+    )  # fmt: skip
+    if int(info[0]):
+        raise np.linalg.LinAlgError(_NOT_POSITIVE)
+    return cupy.ascontiguousarray(cupy.tril(factor))
 
 
 def qr(x: Any, *, mode: str) -> tuple[Any, ...]:
