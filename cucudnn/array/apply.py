@@ -14,7 +14,7 @@ import numpy as np
 from ..errors import DeviceError
 from ..graph import dtypes, ops, shapes
 from ..graph.dtypes import DType, Operand
-from ..graph.node import Node, layout_number
+from ..graph.node import Node, base_of, layout_number
 from ..graph.ops import Kind, Op
 from ..graph.shapes import Shape, Strides
 from ..settings import current
@@ -355,12 +355,16 @@ def reduce(
         node = cast(node, wanted)
         attrs = (axes, keepdims)
         return Node(op, (node,), shape, result, strides, node.device, attrs, None, None, layout)
+    if terms == 1 and not _gives_position(op):
+        return cast(copy(reshape(cast(node, wanted), shape), strides), result)
+    value = 0
     if terms == 0:
         assert op.identity is not None
-        return full(shape, op.identity(result), result, node.device, zero=True)
-    if _gives_position(op):
-        return full(shape, 0, result, node.device)
-    return cast(copy(reshape(cast(node, wanted), shape), strides), result)
+        value = op.identity(result)
+    filled = full(shape, value, result, node.device, zero=True)
+    if 0 not in base_of(node).shape:  # a fresh array without elements has no order in NumPy
+        filled.relay(strides)
+    return filled
 
 
 def _gives_position(op: Op) -> bool:

@@ -131,6 +131,24 @@ def test_layouts_compiled(device):
         reduced_in_all_layouts("max")
 
 
+@pytest.mark.parametrize("count", [0, 1])
+@pytest.mark.parametrize("name", ["sum", "prod", "any", "max", "argmax"])
+def test_layouts_of_few_terms(name, count, device):
+    whole = np.ones((2, 3, 4))
+    for axes in itertools.permutations(range(3)):
+        x = whole.transpose(axes)
+        y = xp.asarray(whole).transpose(axes)
+        for axis in range(3):
+            key = (slice(None),) * axis + (slice(0, count),)
+            if count or name not in ("max", "argmax"):
+                wanted, got = (
+                    getattr(np, name)(x[key], axis=axis),
+                    getattr(xp, name)(y[key], axis=axis),
+                )
+                check(got, wanted)
+                assert got.strides == wanted.strides
+
+
 @pytest.mark.parametrize("name", REDUCTIONS)
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_zero_dimensions(name, dtype, device):

@@ -126,7 +126,13 @@ class IndexArrays(Choices):
         if x is None:
             return self.creation()
         key = self.advanced(self.names[x].shape)
-        return [f"{x}[{key}] = {self.source(x, f'{x}[{key}]')}"]
+        value = self.source(x, f"{x}[{key}]")
+        mask, given = self.value(f"np.asarray({key})"), self.value(value)
+        arrays = isinstance(mask, np.ndarray) and isinstance(given, np.ndarray)
+        if arrays and mask.dtype.kind == "b":
+            # through a mask of all axes NumPy reads elements that it has written
+            value = f"{value}.copy()" if np.shares_memory(given, self.names[x]) else value
+        return [f"{x}[{key}] = {value}"]
 
     def fancy_augmented(self):
         x = self.pick_array()
