@@ -11,10 +11,14 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs/performance.md"
 BEGIN, END = "<!-- tables -->\n", "<!-- end of tables -->"
-FILES = {"h200.json": "One NVIDIA H200", "h200-rows.json": "The same", "cpu.json": "Two cores"}
+FILES = {
+    "h200.json": "One NVIDIA H200",
+    "h200-tiles.json": "The same beside tests",
+    "cpu.json": "Two cores",
+}
 LIBRARIES = "libraries-h200.json"  # of benchmarks/libraries.py
 LIBRARY_PEERS = ("cucudnn", "cucudnn.jit", "torch", "torch.compile", "cupy", "jax.jit")
-PEERS = ("cucudnn", "numpy", "cupy", "torch", "torch.compile", "jax.jit", "numexpr")
+PEERS = ("cucudnn", "cucudnn.jit", "numpy", "cupy", "torch", "torch.compile", "jax.jit", "numexpr")
 
 
 def tables() -> str:
