@@ -17,6 +17,18 @@ FILES = {
     "cpu.json": "Two cores",
 }
 LIBRARIES = "libraries-h200.json"  # of benchmarks/libraries.py
+OVERHEAD = {"overhead-h200.json": "an H200's host", "overhead-cpu.json": "two cores"}
+OVERHEAD_PEERS = (
+    "cucudnn", "cucudnn.jit", "numpy", "cupy", "torch", "torch.compile", "torch.graphs", "jax.jit",
+)  # fmt: skip
+SMALL = {  # of benchmarks/overhead.py
+    "record an operation": ("record_chain10_us_per_op", ""),
+    "one operation": ("flush_one_op_always_us", "numpy_one_op_us"),
+    "a chain of nine": ("flush_chain10_always_us", "numpy_chain10_us"),
+    "a sum": ("flush_sum_always_us", "numpy_sum_us"),
+    "one operation, jitted": ("jit_one_op_us", "numpy_one_op_us"),
+    "a chain of nine, jitted": ("jit_chain10_us", "numpy_chain10_us"),
+}
 LIBRARY_PEERS = ("cucudnn", "cucudnn.jit", "torch", "torch.compile", "cupy", "jax.jit")
 PEERS = ("cucudnn", "cucudnn.jit", "numpy", "cupy", "torch", "torch.compile", "jax.jit", "numexpr")
 
@@ -31,6 +43,10 @@ def tables() -> str:
     path = ROOT / "benchmarks/results" / LIBRARIES
     if path.exists():
         parts.append(_libraries(json.loads(path.read_text())))
+    found = {f: ROOT / "benchmarks/results" / f for f in OVERHEAD}
+    results = {f: json.loads(path.read_text()) for f, path in found.items() if path.exists()}
+    if results:
+        parts += [_small(results), _launch_bound(results)]
     return "\n".join(parts)
 
 
@@ -52,6 +68,44 @@ def _libraries(results: dict[str, Any]) -> str:
         best = f"{1 / ratio:.2f}×" if ratio else ""
         lines.append(f"| {row['task']} | {row['mode']} | " + " | ".join(cells) + f" | {best} |")
     return "\n".join(lines) + "\n"
+
+
+def _small(files: dict[str, Any]) -> str:
+    """What it costs to record and to run operations on small arrays."""
+    links = " and ".join(f"[{r['date'][:10]}](../benchmarks/results/{f})" for f, r in files.items())
+    columns = [c for f in files for c in (OVERHEAD[f], "NumPy there")]
+    lines = [
+        "Operations on 1,024 elements, recorded and run, µs",
+        f"({links}):",
+        "",
+        "| | " + " | ".join(columns) + " |",
+        "| --- |" + " ---: |" * len(columns),
+    ]
+    for name, keys in SMALL.items():
+        cells = [_cell(r, key) for r in files.values() for key in keys]
+        lines.append(f"| {name} | " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def _launch_bound(files: dict[str, Any]) -> str:
+    """Programs of many small launches, beside other libraries."""
+    lines = [
+        "From the same files, 20 steps of a stencil on 256² and 8 layers of 512 for one row, µs a "
+        "call:",
+        "",
+        "| | " + " | ".join(OVERHEAD_PEERS) + " |",
+        "| --- |" + " ---: |" * len(OVERHEAD_PEERS),
+    ]
+    for file, results in files.items():
+        for program in ("heat_256_20", "mlp_1x512_8"):
+            cells = [_cell(results, f"{program} {p}") for p in OVERHEAD_PEERS]
+            lines.append(f"| {program}, {OVERHEAD[file]} | " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def _cell(results: dict[str, Any], key: str) -> str:
+    value = results.get(key)
+    return "–" if value is None else f"{value:.0f}" if value >= 10 else f"{value:.1f}"
 
 
 def _table(results: dict[str, Any], machine: str, file: str) -> str:
