@@ -245,7 +245,7 @@ class Guards:
         if name in names:
             self._visit_slot(names, name)
             return
-        found = getattr(builtins, name, None)
+        found = getattr(builtins, name, _MISSING)
         known = type(found) in _IMMUTABLE or (
             isinstance(found, type) and issubclass(found, BaseException)
         )

@@ -97,10 +97,10 @@ def _once(w: Writer, kernel: Kernel) -> None:
 
 def loads_of(kernel: Kernel) -> list[int]:
     """The arguments that are read with the row, and stay."""
-    return [k for k in _beside(kernel) if not _is_shared(kernel, k)]
+    return [k for k in _beside(kernel) if not _is_common(kernel, k)]
 
 
-def _is_shared(kernel: Kernel, k: int) -> bool:
+def _is_common(kernel: Kernel, k: int) -> bool:
     """Whether an argument is the same for all rows, and so in the cache: it is read where it is
     needed, and takes no registers before."""
     return kernel.kept > 0 and not kernel.arguments[k].classes[: kernel.kept].strip("0")
@@ -142,11 +142,11 @@ def _read(w: Writer, kernel: Kernel, k: int, group: str) -> None:
       f"{group}.v[c] = k{k}[at + (e + c < m ? e + c : m - 1)];")  # fmt: skip
 
 
-def _shared(kernel: Kernel, stage: Stage) -> list[int]:
+def _common(kernel: Kernel, stage: Stage) -> list[int]:
     """The arguments that are the same for all rows, and that a stage needs."""
     values = [kernel.values[i] for i in stage.lines]
     needed = {v.number for v in values if v.kind == "argument"}
-    return [k for k in _beside(kernel) if k in needed and _is_shared(kernel, k)]
+    return [k for k in _beside(kernel) if k in needed and _is_common(kernel, k)]
 
 
 def _stage(w: Writer, kernel: Kernel, stage: Stage, loads: list[int]) -> None:
@@ -181,7 +181,7 @@ def elements(w: Writer, kernel: Kernel, stage: Stage) -> Iterator[None]:
         vectors = [k for k in stage.outputs if is_vector(kernel, k)]
         for k in vectors:
             w(f"xp_vector<{dtypes.storage_type(kernel.outputs[k].dtype)}, 4> h{k};")
-        for k in _shared(kernel, stage):
+        for k in _common(kernel, stage):
             w(f"xp_vector<{dtypes.storage_type(kernel.arguments[k].dtype)}, 4> g{k};")
             _read(w, kernel, k, f"g{k}")
         w("#pragma unroll")
@@ -226,11 +226,11 @@ def compute(w: Writer, kernel: Kernel, stage: Stage, loads: list[int], reduced: 
         c_type = dtypes.value_type(kernel.values[i].dtype)
         w(f"const {c_type} {name(kernel, i)} = a{i}[j * 4 + c];")
 
-    shared = _shared(kernel, stage)
+    common = _common(kernel, stage)
 
     def argument(i: int) -> str:
         value = kernel.values[i]
-        if value.number in loads or value.number in shared:
+        if value.number in loads or value.number in common:
             return dialect.load(value, f"g{value.number}{'[j]' * (value.number in loads)}.v[c]")
         return element_text(kernel, i, "k", reduced)
 

@@ -28,10 +28,11 @@ def shared_in_turn(w: Writer, types: list[str], count: int) -> None:
 
 
 def lanes_go_on(kernel: Kernel) -> bool:
-    """Whether lanes go on from chunk to chunk, and are combined once: what integers give is the
-    same in any order."""
-    exact = all(r.dtype.kind in "biu" and dialect.identity_text(r) for r in kernel.reductions)
-    return kernel.long and exact and not kernel.narrow
+    """Whether lanes of rows or columns go on from chunk to chunk, and are combined once: what
+    integers give is the same in any order."""
+    if not kernel.long or kernel.narrow or kernel.resident or kernel.scan:
+        return False
+    return all(r.dtype.kind in "biu" and dialect.identity_text(r) for r in kernel.reductions)
 
 
 def unroll(kernel: Kernel) -> int:

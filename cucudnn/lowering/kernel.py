@@ -30,7 +30,7 @@ SCAN_WARP, SCAN_BLOCK = 512, 8192  # elements that a warp and a block take, at m
 SCAN_SPAN, SCAN_ROWS = 32 * SCAN_TILE, 64  # of so few rows, the CPU's threads share such parts
 PAIRS = 64  # elements of each of two axes from which on pairs of them are taken by tiles
 INDEX = Node(ops.iota, (), (2**62,), dtypes.int64, (8,), "")  # of an axis, where nobody asked
-WIDE = 2**31 - 2**20  # elements from which on indices have 64 bits; the last tile may run over
+WIDE = 2**31 - 2**22  # elements from which on indices have 64 bits; the last part may run over
 
 
 class Argument(NamedTuple):

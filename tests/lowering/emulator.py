@@ -41,16 +41,24 @@ static thread_local char anchor[16];
 static char* anchors[8];
 static int cluster;
 static std::barrier<>* all_blocks;
-// every thread comes here before one goes on
-static void __syncthreads() {
-  const int me = threadIdx.x;
-  swapcontext(&fibers[me].context, &scheduler);
+// Threads that are not done come here before one of them goes on: those of a block, or of a warp.
+struct gate { int round = 0, here = 0, alive = 0; };
+static thread_local gate block_gate, warp_gates[32];
+static void pass(gate& g) {
+  const int round = g.round;
+  if (++g.here >= g.alive) { g.here = 0; ++g.round; return; }
+  while (g.round == round) swapcontext(&fibers[threadIdx.x].context, &scheduler);
 }
+static void leave(gate& g) {
+  if (--g.alive > 0 && g.here >= g.alive) { g.here = 0; ++g.round; }
+}
+static void __syncthreads() { pass(block_gate); }
+static void __syncwarp() { pass(warp_gates[threadIdx.x / 32]); }
 static int exchange(int v, int from) {
   word[threadIdx.x] = v;
-  __syncthreads();
+  __syncwarp();
   const int found = word[from];
-  __syncthreads();
+  __syncwarp();
   return found;
 }
 static int __shfl_down_sync(unsigned, int v, int d) {
@@ -69,7 +77,6 @@ static void meet() {
 static void* in_block(void* p, unsigned block) { return anchors[block] + ((char*)p - anchor); }
 static unsigned atomicAdd(unsigned* p, unsigned v) { return (*p += v) - v; }
 static void __threadfence() {}
-static void __syncwarp() { __syncthreads(); }
 template <class T> static T __ldcg(const T* p) { return *p; }
 template <class To, class From> static To as(From v) {
   To result;
@@ -89,6 +96,8 @@ static void thread_of_block() {
   kernel(the_words);
   const int me = threadIdx.x;
   fibers[me].done = true;
+  leave(block_gate);
+  leave(warp_gates[me / 32]);
   swapcontext(&fibers[me].context, &scheduler);
 }
 static void block(int number) {
@@ -96,6 +105,10 @@ static void block(int number) {
   anchors[number % cluster] = anchor;
   all_blocks->arrive_and_wait();
   fibers = std::vector<fiber>(blockDim.x);
+  block_gate = gate();
+  block_gate.alive = blockDim.x;
+  for (auto& g : warp_gates) g = gate();
+  for (int i = 0; i < blockDim.x; ++i) ++warp_gates[i / 32].alive;
   for (auto& f : fibers) {
     f.stack.resize(1 << 16);
     getcontext(&f.context);
@@ -140,7 +153,8 @@ def run(bound: Bound, folder: Path) -> list[np.ndarray]:
     packing = dialect.Packing(kernel, bound.launch, render_cuda.extra_words(kernel))
     grid = render_cuda.grid(kernel, bound.launch)
     tickets = np.zeros(max(1, grid.tickets), np.uint32)
-    partial = [np.empty(16 * grid.blocks * kernel.columns, np.uint8) for _ in kernel.reductions]
+    reductions = () if kernel.scan else kernel.reductions
+    partial = [np.empty(16 * grid.blocks * kernel.columns, np.uint8) for _ in reductions]
     shared = [grid.parts, grid.span, *(m.ctypes.data for m in (tickets, *partial))]
     words = packing.words(
         [n.data for n in bound.arguments],

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import cucudnn as xp
+from cucudnn.lowering import kernel_classes, render_cuda
+from cucudnn.lowering.kernel import WIDE
 from tests.lowering import emulator
 from tests.lowering.test_dialect import bounds
 
@@ -70,3 +72,29 @@ def test_vectors_that_all_rows_share(function, shape, tmp_path):
     assert bound.kernel.template in ("resident", "scan")
     (found,) = emulator.run(bound, tmp_path)
     assert np.array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("dtype", ["f8", "i2"])
+@pytest.mark.parametrize("shape", [(3, 1040), (2, 9000), (1, 20_000)])
+def test_rows_of_one_block_each(shape, dtype, tmp_path, monkeypatch):
+    monkeypatch.setattr(kernel_classes, "FEW", 1)
+    x = xp.asarray(np.random.default_rng(0).integers(-9, 9, shape).astype(dtype), device="cpu")
+    (bound,) = bounds(xp.sum(x, axis=1), kind="cuda")
+    assert bound.kernel.long
+    assert not bound.kernel.few
+    (found,) = emulator.run(bound, tmp_path)
+    assert np.array_equal(found, xp.asnumpy(x).sum(axis=1))
+
+
+def test_a_long_scan(tmp_path):
+    x = xp.asarray(np.random.default_rng(0).integers(-9, 9, (2, 9000)), device="cpu")
+    (bound,) = bounds(xp.cumulative_sum(x, axis=1), kind="cuda")
+    assert bound.kernel.long
+    (found,) = emulator.run(bound, tmp_path)
+    assert np.array_equal(found, xp.asnumpy(x).cumsum(axis=1))
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 100, 264, 265, 1000, 100_000])
+def test_the_last_part_ends_within_32_bits(rows):
+    grid = render_cuda._shared_out(rows, (WIDE - 1) // rows)
+    assert grid.parts * grid.span < 2**31

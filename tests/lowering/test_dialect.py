@@ -220,6 +220,14 @@ def test_registers_suffice_where_they_are_bounded(name: str, nvrtc: Any) -> None
     assert nvrtc(text) <= 8
 
 
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+def test_integer_rows_have_the_registers_that_they_need(dtype: Any, nvrtc: Any) -> None:
+    x = array(2, 16384, dtype=dtype)
+    (bound,) = bounds(x - xp.max(x, axis=1, keepdims=True), kind="cuda")
+    assert bound.kernel.template == "resident"
+    assert nvrtc(render_cuda.render(bound.kernel)) == 0
+
+
 COLUMNS = {
     "softmax": lambda: _softmax0(array(1000, 64)),
     "softmax of whole chunks": lambda: _softmax0(array(2048, 32)),
