@@ -6,6 +6,7 @@ attributes of theirs.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import cache, partial
 from typing import Any, Protocol, cast
 
@@ -143,12 +144,13 @@ class _Methods:
         x = as_array(array)
         axis = axis if x.ndim else None
         if dtype is not None:
-            self._dtype(x.dtype, dtype)
+            self._dtype(x, dtype, None)
         known = REDUCTIONS.get(self.op)
         if known is not None:
             result = reduced(known, x, axis, keepdims, dtype, out, initial, where)
         else:
-            result = self._in_order(x, axis, dtype, keepdims, initial, where)
+            wanted = self._dtype(x, dtype, out)
+            result = self._in_order(x, axis, wanted, keepdims, initial, where)
             result = into(self.op.name, result, out)
         return result
 
@@ -173,8 +175,7 @@ class _Methods:
         """
         x = as_array(array)
         axis = shapes.normal_axis(axis, x.ndim)
-        dtype = folded_in(x, dtype, out)
-        wanted = self._dtype(x.dtype, dtype)
+        wanted = self._dtype(x, dtype, out)
         result = self._prefixes(_operand(x, wanted), axis, x.strides)
         return into(self.op.name, converted(result, wanted, copy=False), out)  # type: ignore[no-any-return]
 
@@ -208,7 +209,7 @@ class _Methods:
         n = x.shape[axis]
         if starts.size and (starts.min() < 0 or starts.max() >= n):
             raise IndexError(f"{self.op.name}.reduceat: an index is out of bounds for extent {n}")
-        wanted = self._dtype(x.dtype, dtype)
+        wanted = self._dtype(x, dtype, out)
         rows = moveaxis(_operand(x, wanted), axis, -1)
         found = library.call("reduceat", rows, op=self.op, starts=starts.astype(np.int64))[0]
         # NumPy's rule for two operands: the elements, which stay along the axis, and the indices
@@ -283,11 +284,17 @@ class _Methods:
 
     # --- how ----------------------------------------------------------------------------------
 
-    def _dtype(self, dtype: DType, wanted: Any = None) -> DType:
-        """The dtype of folds of elements of a dtype: what is wanted, else NumPy's."""
-        if wanted is None:
-            return _folded_in(self.function.__name__, dtype, is_given=False)
-        return _folded_in(self.function.__name__, dtypes.canonical(wanted), is_given=True)
+    def _dtype(self, x: ndarray, dtype: Any, out: Any) -> DType:
+        """The dtype of folds of elements: what is given, else NumPy's, in which `out` takes part
+        where the function folds in what comes of that."""
+        name = self.function.__name__
+        wider = folded_in(x, None, out)
+        if dtype is None and wider is not None:
+            with suppress(TypeError):
+                return _folded_in(name, wider, is_given=True)
+        if dtype is None:
+            return _folded_in(name, x.dtype, is_given=False)
+        return _folded_in(name, dtypes.canonical(dtype), is_given=True)
 
     def _check_closed(self, dtype: DType) -> None:
         assert self.op.result is not None
@@ -306,29 +313,42 @@ class _Methods:
         return _in_order_of(moveaxis(stack(found), 0, axis), strides) if found else copied(x)
 
     def _in_order(
-        self, x: ndarray, axis: Any, dtype: Any, keepdims: bool, initial: Any, where: Any
+        self, x: ndarray, axis: Any, wanted: DType, keepdims: bool, initial: Any, where: Any
     ) -> ndarray:
         """A fold that no reduction does: the last of the prefixes along one axis."""
         name, axes = self.op.name, shapes.normal_axes(axis, x.ndim)
         if len(axes) > 1 and self.op not in ASSOCIATIVE:
             raise ValueError(f"{name}.reduce: the order matters, so one axis may be given")
-        wanted = self._dtype(x.dtype, dtype)
         x = _operand(x, wanted)
-        start = _IDENTITY.get(self.op) if initial is None else initial
+        neutral = _IDENTITY.get(self.op)
+        start = neutral if initial is None else initial
+        if self.op in (ops.fmax, ops.fmin):
+            neutral = start  # it may be folded in more than once
         mask = mask_of(name, where, x.device.name)
-        if mask is not None:
-            if start is None:
-                raise ValueError(f"{name}.reduce: where needs an initial value")
-            x = record(_masked, mask, x, start)
+        if mask is not None and start is None:
+            raise ValueError(f"{name}.reduce: where needs an initial value")
         kept = [a for a in range(x.ndim) if a not in axes]
         count = shapes.size(tuple(x.shape[a] for a in axes))
-        rows = reshaped(x.transpose(*axes, *kept), (count, *(x.shape[a] for a in kept)))
         if not count and start is None:
             raise ValueError(f"{name}.reduce: nothing to fold, and no initial value")
-        if initial is not None or not count:
+
+        def rows_of(a: ndarray) -> ndarray:
+            return reshaped(a.transpose(*axes, *kept), (count, *(x.shape[a] for a in kept)))
+
+        if mask is not None and neutral is not None:
+            x = record(_masked, mask, x, neutral)
+        rows = rows_of(x)
+        if initial is not None or mask is not None or not count:
             first = record(partial(_first, value=start), rows, scalar=False)
             rows = concat([first, rows], axis=0)
-        result = self._prefixes(rows, 0, rows.strides)[-1]
+        if mask is None or neutral is not None:
+            result = self._prefixes(rows, 0, rows.strides)[-1]
+        else:
+            spread = partial(apply.broadcast_to, shape=x.shape)
+            chosen, result = rows_of(record(spread, mask, scalar=False)), rows[0]
+            for i in range(count):
+                step = self.function(result, rows[i + 1])
+                result = record(partial(apply.elementwise, ops.where), chosen[i], step, result)
         result = reshaped(converted(result, wanted), shapes.reduced(x.shape, axes, keepdims))
         strides = shapes.reduced(x.strides, axes, keepdims)
         return _in_order_of(result, strides, scalar=not result.ndim)
@@ -359,10 +379,10 @@ def _operand(x: ndarray, dtype: DType) -> ndarray:
     return converted(x, dtypes.computed(dtype), copy=False)
 
 
-def _masked(mask: Node, node: Node, start: Any) -> Node:
-    """The elements, with the initial value where a mask is false."""
+def _masked(mask: Node, node: Node, neutral: Any) -> Node:
+    """The elements, with a value that changes nothing where a mask is false."""
     shown = apply.broadcast_to(mask, node.shape)
-    return apply.cast(apply.elementwise(ops.where, shown, node, start), node.dtype)
+    return apply.cast(apply.elementwise(ops.where, shown, node, neutral), node.dtype)
 
 
 def _in_order_of(x: ndarray, *operands: shapes.Strides, scalar: bool = False) -> ndarray:
