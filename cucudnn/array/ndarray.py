@@ -1205,6 +1205,8 @@ def binary(op: Op, x: Any, y: Any) -> ndarray:
     array_x, array_y = type(x) is ndarray, type(y) is ndarray
     device = (x if array_x else y)._storage.node.device
     if not (array_x and array_y) and type(x if array_y else y) is not float:
+        if op is ops.pow_:
+            check_exponent(x, y)
         try:
             x, y = operand(x, device), operand(y, device)
         except TypeError:
@@ -1241,6 +1243,15 @@ _COMPARISONS = {
 }
 
 
+def check_exponent(x: Any, y: Any) -> None:
+    """Refuse integers to the power of negative integers that are known: a number, or NumPy's."""
+    if isinstance(y, (int, np.integer)) or (isinstance(y, np.ndarray) and y.dtype.kind == "i"):
+        kind = x.dtype.kind if hasattr(x, "dtype") else np.asarray(x).dtype.kind
+        fits = kind in ("ib" if type(y) is int else "iub")  # else -1 is no uint8
+        if fits and getattr(x, "size", None) != 0 and np.any(np.less(y, 0)):
+            raise ValueError("integers to negative integer powers are not allowed")
+
+
 def _beyond(op: Op, x: Any, y: Any) -> ndarray | None:
     """Comparing with a Python integer that the dtype cannot hold: the answer is known."""
     if op not in _COMPARISONS or (type(x) is not int and type(y) is not int):
@@ -1264,6 +1275,8 @@ def augmented(op: Op, x: ndarray, y: Any) -> ndarray:
     from .indexing import write
 
     check_writeable(x)
+    if op is ops.pow_:
+        check_exponent(x, y)
     try:
         y = operand(y, x._storage.node.device)
     except TypeError:
@@ -1319,8 +1332,6 @@ def power(x: ndarray, y: Any) -> ndarray:
         short = _POWERS.get(y)
         if short is not None and (x.dtype.kind in "fcV" or (y == 2 and type(y) is int)):
             return unary(short, x)
-        if type(y) is int and y < 0 and x.dtype.kind == "i":
-            raise ValueError("integers to negative integer powers are not allowed")
     return binary(ops.pow_, x, y)
 
 

@@ -91,6 +91,27 @@ def test_out_takes_part_where_it_can(name, method, device):
             np.testing.assert_allclose(xp.asnumpy(got), wanted, 1e-5, err_msg=kind)
 
 
+def test_negative_exponents_of_integers(device):
+    x = xp.asarray([2, 3])
+    for y in (-1, np.int64(-1), np.int8(-2), np.array([1, -1]), np.array(-1)):
+        for function in (xp.pow, xp.power, lambda a, b: a**b):
+            with pytest.raises(ValueError, match="negative integer powers"):
+                function(x, y)
+        with pytest.raises(ValueError, match="negative integer powers"):
+            x **= y
+    with pytest.raises(ValueError, match="negative integer powers"):
+        xp.pow(x, -1, out=xp.zeros(2))
+    with pytest.raises(ValueError, match="negative integer powers"):
+        xp.asarray([True]) ** -1
+    with pytest.raises(OverflowError):
+        xp.asarray([2], dtype="u1") ** -1
+    check(x ** np.array([2, 0]), np.array([4, 1]))
+    check(x**-1.0, np.array([2, 3]) ** -1.0)
+    check(xp.asarray([2.0]) ** -1, np.array([2.0]) ** -1)
+    check(x[:0] ** -1, np.array([], int))
+    check(x ** xp.asarray([-1, 2]), np.array([0, 9]))
+
+
 CHOSEN = {
     "subtract": [5, 7, 2], "divide": [8.0, 3.0, 2.0], "hypot": [3.0, 100.0, 4.0],
     "logical_xor": [True, True, True], "bitwise_xor": [5, 7, 2], "bitwise_and": [7, 0, 5],
