@@ -13,7 +13,7 @@ PAGE = ROOT / "docs/performance.md"
 BEGIN, END = "<!-- tables -->\n", "<!-- end of tables -->"
 FILES = {
     "h200.json": "One NVIDIA H200",
-    "h200-tiles.json": "The same beside tests",
+    "h200-busy.json": "The same beside tests",
     "cpu.json": "Two cores",
 }
 LIBRARIES = "libraries-h200.json"  # of benchmarks/libraries.py
@@ -121,7 +121,8 @@ def _table(results: dict[str, Any], machine: str, file: str) -> str:
         found = row["peers"]
         times = {p: found[p]["us"] for p in peers if p in found and "us" in found[p]}
         others = [t for p, t in times.items() if not p.startswith("cucudnn")]
-        ratio = f"{min(others) / times['cucudnn']:.2f}×" if others and "cucudnn" in times else ""
+        ours = [t for p, t in times.items() if p.startswith("cucudnn")]
+        ratio = f"{min(others) / min(ours):.2f}×" if others and ours else ""
         limit = f"{row['limit_us']:.0f}" if row["limit_us"] >= 1 else "–"
         cells = [f"{times[p]:.0f}" if p in times else "–" for p in peers]
         lines.append(f"| {row['name']} | {limit} | " + " | ".join(cells) + f" | {ratio} |")
