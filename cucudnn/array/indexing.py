@@ -100,9 +100,16 @@ def assign(x: ndarray, key: Any, value: Any) -> None:
     target = view(x, g[basic if Ellipsis in basic else (*basic, Ellipsis)])
     if type(value) is ndarray and _is_same(target, value):
         return  # x[k] += v wrote already; Python assigns the view to itself
+    listed = isinstance(value, (list, tuple))
     if type(value) is not ndarray:
         value = operand(value, x._storage.node.device)
     if type(value) is ndarray:
+        if (
+            listed and value.ndim > target.ndim
+        ):  # arrays lose leading axes of extent 1, lists do not
+            raise ValueError(
+                f"a sequence of shape {value.shape} was assigned to {target.ndim} dimensions"
+            )
         if value.shape and _takes_element(basic, x.ndim) and x.dtype.kind != "b":
             raise ValueError(f"an array of shape {value.shape} was assigned to one element")
         _check_fits(value.shape, target.shape)

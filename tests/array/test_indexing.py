@@ -104,6 +104,19 @@ values = st.one_of(
 )
 
 
+@pytest.mark.parametrize("key", [(0, 0, 0), (0, ..., 0, 0), (0, 0), 0, ...])
+@pytest.mark.parametrize("depth", range(6))
+@pytest.mark.parametrize("kind", [list, np.asarray])
+def test_sequences_are_no_deeper_than_what_they_are_assigned_to(key, depth, kind):
+    value = 1.0
+    for _ in range(depth):
+        value = [value]
+    a, x = data(), xp.asarray(data())
+    value = value if kind is list else kind(value)
+    assert outcome(operator.setitem, x, key, value) == outcome(operator.setitem, a, key, value)
+    np.testing.assert_array_equal(xp.asnumpy(x), a)
+
+
 @given(basic_keys, values)
 def test_basic_writes(key, value):
     a, x = data(), xp.asarray(data())
