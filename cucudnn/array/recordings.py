@@ -33,7 +33,7 @@ class Given:
     objects : list
         What is none of these, nor a plain value.
     containers : list of (object, list)
-        Tuples, lists and dicts, and what was in them.
+        Tuples, lists, dicts and slices, and what was in them.
     """
 
     __slots__ = ("arrays", "containers", "key", "numbers", "objects", "places")
@@ -79,7 +79,7 @@ class Given:
         kind = type(x)
         if kind is ndarray:
             self._array(x, key)
-        elif kind in (tuple, list, dict):
+        elif kind in (tuple, list, dict, slice):
             if depth == DEEP:
                 raise UnfitError
             items = contents(x)
@@ -97,8 +97,6 @@ class Given:
             key += (kind, x.tobytes())
         elif isinstance(x, np.dtype):
             key += (np.dtype, x)
-        elif kind is slice:
-            self._tree((x.start, x.stop, x.step), key, depth + 1)
         elif hasattr(x, "__dlpack__") or hasattr(x, "__array_interface__"):
             raise UnfitError  # others may write to it
         else:

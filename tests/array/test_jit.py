@@ -492,6 +492,15 @@ def test_attributes_do_not_freeze(device, recorded):
     same(f(other, x), a * np.asarray(w) * 2)
 
 
+@pytest.mark.usefixtures("fused")
+def test_a_slice_is_no_tuple(device, recorded):
+    f = recorded(lambda x, key: x[key] * 2)
+    a = numbers(4, 4)
+    x = xp.asarray(a)
+    for key in (slice(0, 2, None), (0, 2, None)) * 2:
+        same(f(x, key), a[key] * 2)
+
+
 @dataclasses.dataclass
 class Task:
     function: Any
