@@ -104,9 +104,8 @@ def assign(x: ndarray, key: Any, value: Any) -> None:
     if type(value) is not ndarray:
         value = operand(value, x._storage.node.device)
     if type(value) is ndarray:
-        if (
-            listed and value.ndim > target.ndim
-        ):  # arrays lose leading axes of extent 1, lists do not
+        # arrays lose leading axes of extent 1, lists do not
+        if listed and value.ndim > target.ndim:
             raise ValueError(
                 f"a sequence of shape {value.shape} was assigned to {target.ndim} dimensions"
             )

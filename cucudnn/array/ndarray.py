@@ -1206,7 +1206,7 @@ def binary(op: Op, x: Any, y: Any) -> ndarray:
     device = (x if array_x else y)._storage.node.device
     if not (array_x and array_y) and type(x if array_y else y) is not float:
         if op is ops.pow_:
-            check_exponent(x, y)
+            _check_exponent(x, y)
         try:
             x, y = operand(x, device), operand(y, device)
         except TypeError:
@@ -1243,7 +1243,7 @@ _COMPARISONS = {
 }
 
 
-def check_exponent(x: Any, y: Any) -> None:
+def _check_exponent(x: Any, y: Any) -> None:
     """Refuse integers to the power of negative integers that are known: a number, or NumPy's."""
     if isinstance(y, (int, np.integer)) or (isinstance(y, np.ndarray) and y.dtype.kind == "i"):
         kind = x.dtype.kind if hasattr(x, "dtype") else np.asarray(x).dtype.kind
@@ -1276,7 +1276,7 @@ def augmented(op: Op, x: ndarray, y: Any) -> ndarray:
 
     check_writeable(x)
     if op is ops.pow_:
-        check_exponent(x, y)
+        _check_exponent(x, y)
     try:
         y = operand(y, x._storage.node.device)
     except TypeError:

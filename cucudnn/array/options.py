@@ -104,8 +104,15 @@ def mask_of(name: str, where: Any, device: str) -> ndarray | None:
     return mask
 
 
-def _chosen(mask: Node, a: Any, b: Any) -> Node:
+def chosen(mask: Node, a: Any, b: Any) -> Node:
+    """The first where a mask is true, else the second."""
     return apply.elementwise(ops.where, mask, a, b)
+
+
+def masked(mask: Node, node: Node, neutral: Any) -> Node:
+    """The elements, with a value that changes nothing where a mask is false."""
+    shown = apply.broadcast_to(mask, node.shape)
+    return apply.cast(chosen(shown, node, neutral), node.dtype)
 
 
 # --- elementwise functions ------------------------------------------------------------------------
@@ -130,7 +137,7 @@ def elementwise(
         result = record(lambda *items: _in_dtype(op, items, wanted, casting), *given)
     mask = mask_of(op.name, where, device)
     if out is None:  # the elements that are left out may be anything
-        return result if mask is None else record(_chosen, mask, result, False)
+        return result if mask is None else record(chosen, mask, result, False)
     return _elements_into(op.name, result, out, mask, casting)  # type: ignore[no-any-return]
 
 
@@ -171,7 +178,7 @@ def _elements_into(name: str, result: ndarray, out: Any, mask: ndarray | None, c
     if mask is not None and type(out) is ndarray:
         if not np.can_cast(result.dtype, out.dtype, casting):  # type: ignore[arg-type]
             return _written(name, result, out, casting)  # it raises
-        result = record(lambda m, a, b: _chosen(m, apply.cast(a, b.dtype), b), mask, result, out)
+        result = record(lambda m, a, b: chosen(m, apply.cast(a, b.dtype), b), mask, result, out)
     elif mask is not None:
         np.copyto(out, np.asarray(result), casting, where=np.asarray(mask))  # type: ignore[arg-type]
         return out
@@ -252,9 +259,8 @@ def _folded(
     if first is not None:
         value = apply.cast(first, dtype) if type(first) is Node else _constant(first, dtype, node)
     if mask is not None:
-        shown = apply.broadcast_to(mask, node.shape)
         neutral = apply.cast(value, node.dtype) if op not in _NEUTRAL else _NEUTRAL[op]
-        node = apply.cast(_chosen(shown, node, neutral), node.dtype)
+        node = masked(mask, node, neutral)
     if first is None:
         return apply.reduce(op, node, axes, keepdims, wanted)
     shape = shapes.reduced(node.shape, axes, keepdims)

@@ -30,7 +30,7 @@ from .ndarray import (
     record,
     reshaped,
 )
-from .options import REDUCTIONS, folded_in, into, mask_of, reduced
+from .options import REDUCTIONS, chosen, folded_in, into, mask_of, masked, reduced
 
 # Where brackets may be put anywhere: a library combines prefixes in any order of its own. The
 # others are combined step by step.
@@ -143,16 +143,14 @@ class _Methods:
         """
         x = as_array(array)
         axis = axis if x.ndim else None
-        if dtype is not None:
-            self._dtype(x, dtype, None)
         known = REDUCTIONS.get(self.op)
         if known is not None:
-            result = reduced(known, x, axis, keepdims, dtype, out, initial, where)
-        else:
-            wanted = self._dtype(x, dtype, out)
-            result = self._in_order(x, axis, wanted, keepdims, initial, where)
-            result = into(self.op.name, result, out)
-        return result
+            if dtype is not None:
+                self._dtype(x, dtype, None)  # NumPy has fewer dtypes for it than reductions have
+            return reduced(known, x, axis, keepdims, dtype, out, initial, where)
+        wanted = self._dtype(x, dtype, out)
+        result = self._in_order(x, axis, wanted, keepdims, initial, where)
+        return into(self.op.name, result, out)  # type: ignore[no-any-return]
 
     def accumulate(
         self, array: Any, /, axis: int = 0, dtype: Any = None, out: Any = None
@@ -288,13 +286,13 @@ class _Methods:
         """The dtype of folds of elements: what is given, else NumPy's, in which `out` takes part
         where the function folds in what comes of that."""
         name = self.function.__name__
+        if dtype is not None:
+            return _loop_dtype(name, dtypes.canonical(dtype), is_given=True)
         wider = folded_in(x, None, out)
-        if dtype is None and wider is not None:
+        if wider is not None:
             with suppress(TypeError):
-                return _folded_in(name, wider, is_given=True)
-        if dtype is None:
-            return _folded_in(name, x.dtype, is_given=False)
-        return _folded_in(name, dtypes.canonical(dtype), is_given=True)
+                return _loop_dtype(name, wider, is_given=True)
+        return _loop_dtype(name, x.dtype, is_given=False)
 
     def _check_closed(self, dtype: DType) -> None:
         assert self.op.result is not None
@@ -336,7 +334,7 @@ class _Methods:
             return reshaped(a.transpose(*axes, *kept), (count, *(x.shape[a] for a in kept)))
 
         if mask is not None and neutral is not None:
-            x = record(_masked, mask, x, neutral)
+            x = record(masked, mask, x, neutral)
         rows = rows_of(x)
         if initial is not None or mask is not None or not count:
             first = record(partial(_first, value=start), rows, scalar=False)
@@ -345,17 +343,17 @@ class _Methods:
             result = self._prefixes(rows, 0, rows.strides)[-1]
         else:
             spread = partial(apply.broadcast_to, shape=x.shape)
-            chosen, result = rows_of(record(spread, mask, scalar=False)), rows[0]
+            takes, result = rows_of(record(spread, mask, scalar=False)), rows[0]
             for i in range(count):
                 step = self.function(result, rows[i + 1])
-                result = record(partial(apply.elementwise, ops.where), chosen[i], step, result)
+                result = record(chosen, takes[i], step, result)
         result = reshaped(converted(result, wanted), shapes.reduced(x.shape, axes, keepdims))
         strides = shapes.reduced(x.strides, axes, keepdims)
         return _in_order_of(result, strides, scalar=not result.ndim)
 
 
 @cache
-def _folded_in(name: str, dtype: DType, is_given: bool) -> DType:
+def _loop_dtype(name: str, dtype: DType, is_given: bool) -> DType:
     """The dtype that NumPy's function of a name folds elements in, which are of a dtype or for
     which it is given.
 
@@ -365,7 +363,7 @@ def _folded_in(name: str, dtype: DType, is_given: bool) -> DType:
         If the function does not take such elements, or they cannot be its results.
     """
     if dtype == dtypes.bfloat16:  # not NumPy's: as float32
-        found = _folded_in(name, dtypes.float32, is_given)
+        found = _loop_dtype(name, dtypes.float32, is_given)
         return dtype if found == dtypes.float32 else found
     try:
         fold = getattr(np, name).accumulate
@@ -377,12 +375,6 @@ def _folded_in(name: str, dtype: DType, is_given: bool) -> DType:
 def _operand(x: ndarray, dtype: DType) -> ndarray:
     """The elements in the dtype that they are folded in: float32 for half dtypes."""
     return converted(x, dtypes.computed(dtype), copy=False)
-
-
-def _masked(mask: Node, node: Node, neutral: Any) -> Node:
-    """The elements, with a value that changes nothing where a mask is false."""
-    shown = apply.broadcast_to(mask, node.shape)
-    return apply.cast(apply.elementwise(ops.where, shown, node, neutral), node.dtype)
 
 
 def _in_order_of(x: ndarray, *operands: shapes.Strides, scalar: bool = False) -> ndarray:
