@@ -301,9 +301,9 @@ class CudaDevice(Device):
 
     def take_turn(self) -> None:
         """Run what is launched next after what took its turn before, on whichever stream."""
-        self._order((), (self.turn,))
+        self.order((), (self.turn,))
 
-    def _order(self, read: Sequence[Buffer], written: Sequence[Buffer] = ()) -> None:
+    def order(self, read: Sequence[Buffer], written: Sequence[Buffer] = ()) -> None:
         if self.streams is not None:
             self.streams.order(read, written)
 
@@ -334,14 +334,14 @@ class CudaDevice(Device):
             stream = self.current_stream().ptr
             cuda_driver.check(cuda_driver.launch_graph(int(executable), stream))
 
-        return CudaTogether(members, words, self._order, launch, _checked)
+        return CudaTogether(members, words, self.order, launch, _checked)
 
     def upload(self, array: np.ndarray[Any, Any]) -> Buffer:
         with self.use():
             buffer = self.allocate(array.nbytes)
             if array.nbytes:
                 self.copier.to_device(buffer.address, np.ascontiguousarray(array))
-                self._order((), (buffer,))  # again: the copy has begun after the first note
+                self.order((), (buffer,))  # again: the copy has begun after the first note
             return buffer
 
     def _array(self, buffer: Buffer, offset: int, shape: Any, strides: Any, dtype: DType) -> Any:
@@ -360,11 +360,11 @@ class CudaDevice(Device):
         self, node: Node, offset: int, shape: Any, strides: Any, dtype: DType, *how: Any
     ) -> Any:  # how: the order, and so on, of Copier.to_host
         with self.use():
-            self._order((node.data,))
+            self.order((node.data,))
             return self.copier.to_host(self._array(node.data, offset, shape, strides, dtype), *how)
 
     def view(self, buffer: Buffer, node: Node, offset: int = 0, writes: bool = False) -> Any:
-        self._order((buffer,), (buffer,) if writes else ())
+        self.order((buffer,), (buffer,) if writes else ())
         return self._array(buffer, offset, node.shape, node.strides, node.dtype)
 
     def adopt(self, array: Any) -> Buffer:
@@ -377,7 +377,7 @@ class CudaDevice(Device):
 
     def duplicate(self, buffer: Buffer, node: Node) -> Buffer:
         target = self.allocate(node.nbytes)
-        self._order((buffer,), (target,))
+        self.order((buffer,), (target,))
         self._bytes(target)[...] = self._array(buffer, 0, (node.nbytes,), (1,), np.dtype(np.uint8))
         return target
 
@@ -407,7 +407,7 @@ class CudaDevice(Device):
     def receive(self, buffer: Buffer, source: Device, node: Node) -> None:
         assert isinstance(source, CudaDevice)
         with source.use():
-            source._order((node.data,))
+            source.order((node.data,))
             theirs, computed = cupy.cuda.get_current_stream(), _event()
             computed.record(theirs)
         with self.use():
@@ -418,7 +418,7 @@ class CudaDevice(Device):
                 buffer.address, self.index, node.data.address, source.index, node.nbytes, ours.ptr
             )
             copied.record(ours)
-            self._order((), (buffer,))
+            self.order((), (buffer,))
         with source.use():
             theirs.wait_event(copied)  # nobody writes to the memory before
 

@@ -175,8 +175,13 @@ class Device(ABC):
         what runs on both."""
         raise NotImplementedError(f"nothing is copied from {source} to {self} directly")
 
-    def take_turn(self) -> None:  # noqa: B027 - a device without streams has one order of all
-        """Run what is launched next after what took its turn before, on whichever stream."""
+    # A device without streams has one order of all, so these two do nothing.
+
+    def order(self, read: Sequence[Buffer], written: Sequence[Buffer] = ()) -> None:  # noqa: B027
+        """Run what is launched next, on whichever stream, after what its operands need."""
+
+    def take_turn(self) -> None:  # noqa: B027
+        """Run what is launched next, on whichever stream, after what took its turn before."""
 
     @abstractmethod
     def library(self) -> Any:

@@ -24,7 +24,7 @@ from .device import Device, get
 from .log import is_recording, live_pending, logs, recording, sinks
 from .memory import Buffer
 from .partition import partition
-from .plan import GraphStep, KernelStep, LibraryStep, Plan, PlanCache, Step
+from .plan import GraphStep, KernelStep, LibraryStep, Place, Plan, PlanCache, Step
 from .signature import sign
 from .writes import SMALL, Writes
 
@@ -298,9 +298,9 @@ def _run_write(
 def _run_library(step: LibraryStep, order: list[Node], device: Device) -> None:
     node = order[step.outputs[0]]
     statistics.calls += 1
-    operands = [native(order[i], device) for i in step.operands]
     buffer = device.allocate(node.nbytes)
-    step.function(device)(order[step.nodes[0]], device.view(buffer, node), *operands)
+    places = [(buffer, node, 0), *[_place(order[i]) for i in step.operands]]
+    step.run(device, order[step.nodes[0]], places)
     store(node, buffer)
 
 
@@ -309,10 +309,15 @@ def _run_empty(step: Step, order: list[Node], device: Device) -> None:
     store(node, device.allocate(node.nbytes))
 
 
+def _place(node: Node) -> Place:
+    """Where an evaluated node, a view too, lies."""
+    base = base_of(node)
+    return base.data, node, node.attrs[0] if base is not node else 0
+
+
 def native(node: Node, device: Device) -> Any:
     """An evaluated node, a view too, as an array of the device's library."""
-    base = base_of(node)
-    return device.view(base.data, node, node.attrs[0] if base is not node else 0)
+    return device.view(*_place(node))
 
 
 def _named(order: Sequence[Node | None], slot: int) -> Node | None:

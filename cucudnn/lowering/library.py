@@ -17,6 +17,10 @@ from .convolution_epilogue import of_convolution
 from .cudnn_table import has_plan
 from .group import Epilogue, Group
 
+# What a library function may return: the same call for the addresses of other operands of the same
+# layouts, with the result's first. It returns False if it cannot be made there.
+Direct = Callable[..., bool]
+
 
 def always(node: Node) -> bool:
     """Fits every node."""

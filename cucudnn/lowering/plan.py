@@ -18,6 +18,7 @@ from .device import Call, Device
 from .group import Group
 from .kernel import Kernel
 from .launch_graph import COPIES, Launched, LaunchGraph
+from .memory import Buffer
 from .signature import Signature
 
 Slots = tuple[int, ...]
@@ -62,6 +63,10 @@ class KernelStep(Step):
         return self.outputs + self.nodes + self.arguments + self.scalars + base
 
 
+# Where an operand lies: memory, a node with its layout, and bytes from the memory's begin.
+Place = tuple[Buffer, Node, int]
+
+
 @dataclass(slots=True)
 class LibraryStep(Step):
     """Call a library."""
@@ -69,11 +74,19 @@ class LibraryStep(Step):
     row: library.Row = None  # type: ignore[assignment]
     operands: tuple[int, ...] = ()  # those of an epilogue come last
     epilogue: str = ""
+    direct: library.Direct | None = None  # once it has been called
 
-    def function(self, device: Device) -> Callable[..., Any]:
-        """The function of the device's library: of the node, the result and the operands."""
+    def run(self, device: Device, node: Node, places: Sequence[Place]) -> None:
+        """Compute a node. The places are those of the result and of the operands."""
+        if self.direct is not None:
+            result, *read = [buffer for buffer, _, _ in places]
+            device.order(read, (result,))
+            if self.direct(*[buffer.address + offset for buffer, _, offset in places]):
+                return
         function: Callable[..., Any] = getattr(device.library(), self.row.call)
-        return partial(function, epilogue=self.epilogue) if self.epilogue else function
+        if self.epilogue:
+            function = partial(function, epilogue=self.epilogue)
+        self.direct = function(node, *[device.view(*place) for place in places])
 
     def used(self) -> Slots:
         return self.outputs + self.nodes + self.operands

@@ -11,7 +11,7 @@ from . import evaluate as evaluation
 from .cudnn_graph import OPERANDS
 from .device import Device
 from .log import logs
-from .plan import GraphStep, KernelStep, LibraryStep, Plan, Step
+from .plan import GraphStep, KernelStep, LibraryStep, Place, Plan, Step
 from .signature import Signature, sign
 
 
@@ -138,16 +138,16 @@ class Replay:
 
     def _call(self, step: LibraryStep, output: Any, memory: list[Any]) -> None:
         device, node = self.device, self.shadows[step.outputs[0]]
-        operands = [self._native(i, memory) for i in step.operands]
         evaluation.statistics.calls += 1
-        step.function(device)(self.shadows[step.nodes[0]], device.view(output, node), *operands)
+        places = [(output, node, 0), *[self._place(i, memory) for i in step.operands]]
+        step.run(device, self.shadows[step.nodes[0]], places)
 
-    def _native(self, slot: int, memory: Sequence[Any]) -> Any:
+    def _place(self, slot: int, memory: Sequence[Any]) -> Place:
         shadow = self.shadows[slot]
         if shadow.op.kind is not Kind.VIEW:
-            return self.device.view(memory[slot], shadow, 0)
+            return memory[slot], shadow, 0
         base = self.shadows.index(base_of(shadow))
-        return self.device.view(memory[base], shadow, shadow.attrs[0])
+        return memory[base], shadow, shadow.attrs[0]
 
 
 __all__ = ["Draft", "Replay"]

@@ -9,6 +9,7 @@ import pytest
 
 import cucudnn as xp
 from cucudnn.lowering.device import cuda_problem
+from cucudnn.lowering.evaluate import forget_plans
 from tests.conftest import GPU
 from tests.nn_support import DTYPES, F, close, normal, tensor
 
@@ -23,6 +24,7 @@ FOLDER = "cucudnn.lowering.cuda_library"
 def cudnn():
     import cupy
 
+    forget_plans(f"cuda:{GPU}")  # which know cuDNN's
     with cupy.cuda.Device(int(GPU)), xp.config(device=f"cuda:{GPU}"):
         yield importlib.import_module(f"{FOLDER}.cudnn")
 

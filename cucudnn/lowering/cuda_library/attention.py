@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import cupy
@@ -9,13 +10,17 @@ import cupy
 from ...graph.node import Node
 from .. import cudnn_attention
 from ..cudnn_attention import LINE
+from ..library import Direct
 from . import cudnn
 from .cublaslt import Form
+from .cudnn import Plan
 from .indexing import bits
 from .matmul import product_into
 
 
-def attention(node: Node, out: Any, query: Any, key: Any, value: Any, mask: Any = None) -> None:
+def attention(
+    node: Node, out: Any, query: Any, key: Any, value: Any, mask: Any = None
+) -> Direct | None:
     """softmax(query keyᵀ scale + mask) value, of halves.
 
     Parameters
@@ -27,7 +32,14 @@ def attention(node: Node, out: Any, query: Any, key: Any, value: Any, mask: Any 
     mask : cupy.ndarray, optional
         Of four axes that broadcast to those of the scores, which it is added to. Of the dtype of
         the others, or of float32.
+
+    Returns
+    -------
+    callable, optional
+        The same for the addresses of other operands of the same layouts, if cuDNN read them where
+        they lay.
     """
+    given = [x.data.ptr for x in (query, key, value, out, *([] if mask is None else [mask]))]
     if mask is not None:
         mask = _dense(mask)
     arrays = [x if x.data.ptr % LINE == 0 else _copied(x) for x in (query, key, value)] + [out]
@@ -39,11 +51,18 @@ def attention(node: Node, out: Any, query: Any, key: Any, value: Any, mask: Any 
     plan = cudnn.plan(problem, out.device.id) if is_writable else None
     if plan is None:
         _composed(out, query, key, value, mask, *node.attrs)
-        return
+        return None
     arrays = [x if good else _copied(x) for x, good in zip(arrays, fits, strict=True)]
     if mask is not None:
         arrays.append(mask)
-    plan(*(x.data.ptr for x in arrays))
+    pointers = [x.data.ptr for x in arrays]
+    plan(*pointers)
+    return partial(_again, plan) if pointers == given else None
+
+
+def _again(plan: Plan, out: int, query: int, key: int, value: int, *mask: int) -> bool:
+    """Attention of operands at addresses; False if cuDNN cannot read them there."""
+    return plan.at(query, key, value, out, *mask)
 
 
 def _copied(x: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import cupy
 
@@ -12,17 +12,18 @@ from ...graph.node import Node
 from .. import convolution_epilogue, cudnn_graph, evaluate
 from ..convolution import Convolution
 from ..cudnn_graph import OPERANDS, PER_CHANNEL, Problem
+from ..library import Direct
 from . import cudnn
+from .cudnn import ALIGNMENT, Plan
 from .indexing import bits
 from .planner import seconds_of
 
 COLUMNS = 1 << 30  # bytes of patches that are made at a time
-ALIGNMENT = 16  # bytes; cuDNN reads so many at a time
 
 
 def convolution(
     node: Node, out: Any, x: Any, weight: Any, *operands: Any, epilogue: str = ""
-) -> None:
+) -> Direct | None:
     """Cross-correlation, by cuDNN if it is installed.
 
     Parameters
@@ -34,20 +35,33 @@ def convolution(
         Of the result's shape; scale and bias are the same at each place of a channel.
     epilogue : str
         The steps that come then, of which the first take the operands: "scale bias residual relu".
+
+    Returns
+    -------
+    callable, optional
+        The same for the addresses of other operands of the same layouts, if cuDNN read them where
+        they lay.
     """
-    if not epilogue:
-        if _by_cudnn(node, x, weight, out) is None:
-            convolution_products(node, out, x, weight)
-        return
     steps = tuple(epilogue.split())
-    problem = _by_cudnn(node, x, weight, out, steps, operands)
-    if problem is None:
-        convolution(node, out, x, weight)
-        _finish(node, out, operands, steps)
-    elif cudnn.is_new(problem) and _is_slow(node, out, x, weight, operands, steps):
-        cudnn.forget(problem, x.device.id)
-        convolution_epilogue.refused.add(problem)
+    done = _by_cudnn(node, x, weight, out, steps, operands)
+    if done is None:
+        if steps:
+            convolution(node, out, x, weight)
+            _finish(node, out, operands, steps)
+        else:
+            convolution_products(node, out, x, weight)
+        return None
+    if cudnn.is_new(done.problem) and _is_slow(node, out, x, weight, operands, steps):
+        cudnn.forget(done.problem, x.device.id)
+        convolution_epilogue.refused.add(done.problem)
         evaluate.forget_plans(node.device)
+        return None
+    return functools.partial(_again, done.plan) if done.in_place else None
+
+
+def _again(plan: Plan, out: int, x: int, weight: int, *operands: int) -> bool:
+    """A convolution of operands at addresses; False if cuDNN cannot read them there."""
+    return plan.at(x, weight, out, *operands)
 
 
 def _is_slow(
@@ -102,12 +116,19 @@ def _column(values: Any) -> Any:
     return line if fits else bits(line).copy()
 
 
+class _Done(NamedTuple):
+    """What cuDNN has computed, and how."""
+
+    problem: Problem
+    plan: Plan
+    in_place: bool  # every operand was read and written where it lay
+
+
 def _by_cudnn(
     node: Node, x: Any, weight: Any, y: Any, steps: tuple[str, ...] = (),
     operands: Sequence[Any] = (),
-) -> Problem | None:  # fmt: skip
-    """Let cuDNN compute the node's operand of the three. Returns the problem, or None if there is
-    no plan for it."""
+) -> _Done | None:  # fmt: skip
+    """Let cuDNN compute the node's operand of the three. None if it has no plan for that."""
     found = cudnn_graph.problem_of(
         node.op.name, node.attrs, node.dtype.name, (x.shape, weight.shape, y.shape),
         (x.strides, weight.strides, y.strides), steps,
@@ -126,8 +147,10 @@ def _by_cudnn(
         _column(array) if step in PER_CHANNEL else _beside(array, problem.last[2])
         for step, array in zip(steps, operands, strict=False)
     ]
-    plan(*(array.data.ptr for array in arrays))
-    return problem
+    pointers = [array.data.ptr for array in arrays]
+    plan(*pointers)
+    given = [array.data.ptr for array in (x, weight, y, *operands)]
+    return _Done(problem, plan, pointers == given)
 
 
 def _beside(x: Any, last: bool) -> Any:

@@ -21,6 +21,7 @@ from .planner import Planner, Tried
 from .workshop import Workshop
 
 LIMIT = 4096  # plans that are kept
+ALIGNMENT = 16  # bytes; cuDNN reads so many at a time
 
 _plans: dict[tuple[Problem | Attention, int], Plan | None] = {}
 _waiting: dict[tuple[Problem | Attention, int], Planner] = {}  # what the workshop was asked for
@@ -84,6 +85,14 @@ class Plan:
             self.pointers[place] = pointer
         workspace = memory.ptr if memory is not None else 0
         self.run(self.address, len(pointers), workspace, self.handle.backend_handle, -1)
+
+    def at(self, *pointers: int) -> bool:
+        """Run it if the pointers are aligned as cuDNN needs them."""
+        for pointer in pointers:
+            if pointer % ALIGNMENT:
+                return False
+        self(*pointers)
+        return True
 
 
 def plan(problem: Problem | Attention, index: int) -> Plan | None:

@@ -7,7 +7,7 @@ summed in float32 and rounded once.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import cupy
@@ -16,13 +16,17 @@ from ...graph import dtypes
 from ...graph.dtypes import DType
 from ...graph.node import Node
 from ..gemm import Operand, Task, exact, matrix, tasks
+from ..library import Direct
 from . import cublaslt
 from .cublaslt import Form
 
+ALIGNMENT = 16  # bytes, of a bias
 GELU_SLOPE, GELU_CUBE = 0.7978845608028654, 0.044715
 
 
-def matmul(node: Node, out: Any, a: Any, b: Any, bias: Any = None, *, epilogue: str = "") -> None:
+def matmul(
+    node: Node, out: Any, a: Any, b: Any, bias: Any = None, *, epilogue: str = ""
+) -> Direct | None:
     """Matrix product of floating-point numbers.
 
     Parameters
@@ -34,11 +38,29 @@ def matmul(node: Node, out: Any, a: Any, b: Any, bias: Any = None, *, epilogue: 
         Of the result's shape, the same in each row. It is added to the product.
     epilogue : {'', 'relu', 'gelu'}
         What is done with that; 'gelu' is the form with the hyperbolic tangent.
+
+    Returns
+    -------
+    callable, optional
+        The same for the addresses of other operands of the same layouts, if they can be read where
+        they lie.
     """
-    if bias is not None:
-        bias = _vector(bias)
-    form = _form(node.dtype, "tf32" in node.attrs, epilogue, bias is not None)
-    _compute(form, out, a, b, bias)
+    row = None if bias is None else _vector(bias)
+    form = _form(node.dtype, "tf32" in node.attrs, epilogue, row is not None)
+    calls = _compute(form, out, a, b, row)
+    if calls is None or (row is not None and row.data.ptr != bias.data.ptr):
+        return None
+    return partial(_again, form, calls, out.device.id, out.dtype.itemsize)
+
+
+def _again(
+    form: Form, calls: Sequence[Task], index: int, size: int,
+    out: int, a: int, b: int, bias: int = 0,
+) -> bool:  # fmt: skip
+    """A product of operands at addresses; False if they cannot be read there."""
+    if (a | b) % size or bias % ALIGNMENT:
+        return False
+    return _multiply(form, calls, index, size, (a, b, out), bias)
 
 
 @lru_cache(maxsize=256)
@@ -58,19 +80,21 @@ def matmul_integer(node: Node, out: Any, a: Any, b: Any) -> None:
     out[...] = product != 0 if node.dtype.kind == "b" else product.astype(cupy.int64)
 
 
-def _compute(form: Form, out: Any, a: Any, b: Any, bias: Any) -> None:
-    """The product, and what comes after it."""
-    a, b, calls = _readable(a, b, out)
-    if _multiply(form, calls, out, a, b, bias):
-        return
-    a, b = (cupy.array(x, order="C") for x in (a, b))  # they may lie at odd addresses
+def _compute(form: Form, out: Any, a: Any, b: Any, bias: Any) -> Sequence[Task] | None:
+    """The product, and what comes after it. Returns the calls, if they read the operands where
+    these lie and do everything."""
+    left, right, calls = _readable(a, b, out)
+    if _multiplied(form, calls, out, left, right, bias):
+        return calls if left is a and right is b else None
+    a, b = (cupy.array(x, order="C") for x in (left, right))  # they may lie at odd addresses
     _, _, calls = _readable(a, b, out)
-    if _multiply(form, calls, out, a, b, bias):
-        return
+    if _multiplied(form, calls, out, a, b, bias):
+        return None
     plain = form._replace(epilogue="", bias=False)
-    if plain == form or not _multiply(plain, calls, out, a, b, None):
+    if plain == form or not _multiplied(plain, calls, out, a, b, None):
         raise NotImplementedError(f"cuBLAS has no product of {a.shape} and {b.shape}, {form.dtype}")
     _finish(out, bias, form.epilogue)
+    return None
 
 
 def product_into(form: Form, out: Any, a: Any, b: Any) -> None:
@@ -81,7 +105,7 @@ def product_into(form: Form, out: Any, a: Any, b: Any) -> None:
 def _vector(bias: Any) -> Any:
     """A row of what is the same in each row, as cuBLAS reads it."""
     row = bias[(0,) * (bias.ndim - 1)] if bias.ndim else bias
-    return row if row.flags.c_contiguous and row.data.ptr % 16 == 0 else row.copy()
+    return row if row.flags.c_contiguous and row.data.ptr % ALIGNMENT == 0 else row.copy()
 
 
 def _readable(a: Any, b: Any, out: Any) -> tuple[Any, Any, Sequence[Task]]:
@@ -120,13 +144,21 @@ def _operand(x: Any) -> Operand:
     return Operand(x.shape, tuple(s // size for s in x.strides))
 
 
-def _multiply(form: Form, calls: Sequence[Task], out: Any, a: Any, b: Any, bias: Any) -> bool:
-    """Make the calls; False if the library refuses them, which it does from the first on."""
-    arrays, size, index = (a, b, out), out.dtype.itemsize, out.device.id
+def _multiplied(form: Form, calls: Sequence[Task], out: Any, a: Any, b: Any, bias: Any) -> bool:
+    """Make the calls; False if the library refuses them."""
+    addresses = tuple(x.data.ptr for x in (a, b, out))
+    added = 0 if bias is None else bias.data.ptr
+    return _multiply(form, calls, out.device.id, out.dtype.itemsize, addresses, added)
+
+
+def _multiply(
+    form: Form, calls: Sequence[Task], index: int, size: int, addresses: Sequence[int], bias: int
+) -> bool:
+    """The same, of factors and a result at addresses, whose elements have a size, on a GPU of an
+    index. The library refuses from the first on."""
     for problem, starts in calls:
-        left, right, result = (x.data.ptr + size * i for x, i in zip(arrays, starts, strict=True))
-        added = 0 if bias is None else bias.data.ptr
-        if not cublaslt.multiply(index, problem, form, left, right, result, added):
+        left, right, result = (x + size * i for x, i in zip(addresses, starts, strict=True))
+        if not cublaslt.multiply(index, problem, form, left, right, result, bias):
             return False
     return True
 
