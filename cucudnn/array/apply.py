@@ -84,19 +84,18 @@ def elementwise(op: Op, *operands: Item, dtype: DType | None = None) -> Node:
     ValueError
         If the shapes do not broadcast, or the devices differ.
     """
-    key: tuple[Any, ...] = (op, *(n.layout if type(n) is Node else type(n) for n in operands))
-    if dtype is not None:
-        key = (dtype, *key)
+    kinds = [n.layout if type(n) is Node else type(n) for n in operands]
+    key: tuple[Any, ...] = (op, *kinds) if dtype is None else (dtype, op, *kinds)
     recipe = _recipes.get(key)
     if recipe is None:
         recipe = _recipes[key] = _recipe(op, operands, dtype)
         if len(_recipes) > 20_000:
             _recipes.clear()
+    casts, broadcasts, shape, result, laid, layout, _ = recipe
     inputs = []
     device = ""
-    for operand, to, strides in zip(operands, recipe.casts, recipe.broadcasts, strict=True):
+    for operand, to, strides in zip(operands, casts, broadcasts):  # noqa: B905 - a hot path
         if type(operand) is not Node:
-            assert to is not None
             inputs.append(constant(operand, to))  # type: ignore[arg-type]
             continue
         if operand.device != device and operand.device:
@@ -109,9 +108,9 @@ def elementwise(op: Op, *operands: Item, dtype: DType | None = None) -> Node:
         if to is not None:
             operand = cast(operand, to)
         if strides is not None:
-            operand = reinterpret(operand, 0, recipe.shape, strides)
+            operand = reinterpret(operand, 0, shape, strides)
         inputs.append(operand)
-    return Node(op, tuple(inputs), recipe.shape, recipe.dtype, recipe.strides, device)
+    return Node(op, tuple(inputs), shape, result, laid, device, (), None, None, layout)
 
 
 def _recipe(op: Op, operands: Sequence[Item], dtype: DType | None) -> _Recipe:
@@ -441,7 +440,7 @@ def matmul(a: Node, b: Node) -> Node:
     """
     if not a.shape or not b.shape:
         raise ValueError("matmul: expected arrays of at least one dimension, got a 0-d array")
-    dtype = dtypes.promote(a.dtype, b.dtype)
+    dtype = a.dtype if a.dtype == b.dtype else dtypes.promote(a.dtype, b.dtype)
     if a.device != b.device:
         raise DeviceError(f"matmul: operands on two devices, {a.device} and {b.device}")
     inner = b.shape[-2] if len(b.shape) > 1 else b.shape[0]

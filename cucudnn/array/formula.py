@@ -119,7 +119,7 @@ Operand = Term | PyScalar
 
 def combined(op: Op, *operands: Operand) -> Term:
     """An elementwise op of terms and Python numbers."""
-    return Term(apply.elementwise(op, *(t.node if isinstance(t, Term) else t for t in operands)))
+    return Term(apply.elementwise(op, *[t.node if isinstance(t, Term) else t for t in operands]))
 
 
 def where(condition: Term, a: Operand, b: Operand) -> Term:

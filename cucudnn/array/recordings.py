@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..graph import ops
-from ..graph.node import Node
+from ..graph.node import Node, Storage
 from ..lowering import evaluate as evaluation
 from ..lowering.log import recording
 from ..lowering.replay import Draft, Replay
@@ -28,6 +28,8 @@ class Given:
     key : tuple
         Equal for calls that are recorded alike.
     arrays : list of ndarray
+    first : dict of Storage to int
+        The first of the arrays that shows a memory.
     places, numbers : list of int, list of float
         Positions and values of those that may change.
     objects : list
@@ -36,7 +38,7 @@ class Given:
         Tuples, lists, dicts and slices, and what was in them.
     """
 
-    __slots__ = ("arrays", "containers", "key", "numbers", "objects", "places")
+    __slots__ = ("arrays", "containers", "first", "key", "numbers", "objects", "places")
 
     def __init__(
         self,
@@ -45,6 +47,7 @@ class Given:
         free: frozenset[int],
     ) -> None:
         self.arrays: list[ndarray] = []
+        self.first: dict[Storage, int] = {}
         self.places: list[int] = []
         self.numbers: list[float] = []
         self.objects: list[Any] = []
@@ -65,14 +68,14 @@ class Given:
         self.key = tuple(key)
 
     def _array(self, x: ndarray, key: list[Any]) -> None:
-        node = x._storage.node
+        storage = x._storage
+        node = storage.node
         if x._geometry is not None or node.shared:
             raise UnfitError
         if node.data is None:
             evaluation.evaluate([node])
-        storage = x._storage
-        same = next((i for i, y in enumerate(self.arrays) if y._storage is storage), None)
-        key += (node.layout, node.device, x._scalar, node.data.address & 15, same)
+        first = self.first.setdefault(storage, len(self.arrays))
+        key += (node.layout, node.device, x._scalar, node.data.address & 15, first)
         self.arrays.append(x)
 
     def _tree(self, x: Any, key: list[Any], depth: int = 0) -> None:
@@ -167,8 +170,7 @@ def are_apart(given: Given, guards: Guards) -> bool:
     """Whether no argument is an array that the function depends on anyway."""
     if not guards.arrays:
         return True
-    others = [x._storage for x in guards.arrays]
-    return not any(x._storage is s for x in given.arrays for s in others)
+    return not any(x._storage in given.first for x in guards.arrays)
 
 
 def recording_of(
