@@ -58,16 +58,24 @@ def _basic(key: Any) -> Any:
     return tuple(result)
 
 
-def _slice(part: slice) -> slice:
-    def end(x: Any) -> Any:
-        return x if x is None or type(x) is int else operator.index(x)
+_NUMBERS = (int, type(None))
 
-    return slice(end(part.start), end(part.stop), end(part.step))
+
+def _slice(part: slice) -> slice:
+    ends = part.start, part.stop, part.step
+    if type(ends[0]) in _NUMBERS and type(ends[1]) in _NUMBERS and type(ends[2]) in _NUMBERS:
+        return part
+    return slice(*[x if x is None else operator.index(x) for x in ends])
 
 
 def _takes_element(key: tuple[Any, ...], ndim: int) -> bool:
     """True where NumPy gives a scalar: one integer for each axis, and nothing else."""
-    return len(key) == ndim and all(type(part) is int for part in key)
+    if len(key) != ndim:
+        return False
+    for part in key:  # noqa: SIM110 - `all` takes as long as the view itself
+        if type(part) is not int:
+            return False
+    return True
 
 
 def get(x: ndarray, key: Any) -> ndarray:
@@ -85,8 +93,10 @@ def get(x: ndarray, key: Any) -> ndarray:
 
 def _is_array_index(key: Any) -> bool:
     """True if one of the integers is a 0-d array: then NumPy gives a copy, not a view."""
-    parts = key if type(key) is tuple else (key,)
-    return any(type(part) is ndarray and not part._scalar for part in parts)
+    for part in key if type(key) is tuple else (key,):
+        if type(part) is ndarray and not part._scalar:
+            return True
+    return False
 
 
 def assign(x: ndarray, key: Any, value: Any) -> None:

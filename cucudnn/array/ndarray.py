@@ -6,7 +6,7 @@ import operator
 import pickle
 import sys
 from collections.abc import Callable, Iterator
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from types import GenericAlias, ModuleType
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
@@ -704,14 +704,10 @@ class ndarray:  # noqa: N801 - NumPy's name
     # --- indexing ---------------------------------------------------------------------------------
 
     def __getitem__(self, key: Any) -> ndarray:
-        from .indexing import get
-
-        return get(self, key)
+        return _indexing().get(self, key)  # type: ignore[no-any-return]
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        from .indexing import assign
-
-        assign(self, key, value)
+        _indexing().assign(self, key, value)
 
     # --- operators --------------------------------------------------------------------------------
 
@@ -1053,6 +1049,14 @@ def _whole(shape: Shape, strides: Strides, dtype: DType) -> Any:
     return memory.as_numpy(memory.Buffer(IMAGINARY, 0), shape, strides, dtype)
 
 
+@cache
+def _indexing() -> ModuleType:
+    """The module that indexes, which needs this one."""
+    from . import indexing
+
+    return indexing
+
+
 def view(x: ndarray, g: Any) -> ndarray:
     """A handle on the same storage through another geometry. A scalar shares its memory with
     nobody: what NumPy makes of one is an array of its own, or a scalar if it is 0-d."""
@@ -1272,8 +1276,6 @@ def augmented(op: Op, x: ndarray, y: Any) -> ndarray:
     """`x += y`: written to x's memory, so that every alias sees it, with NumPy's casting rule."""
     if x._scalar:
         return binary(op, x, y)
-    from .indexing import write
-
     check_writeable(x)
     if op is ops.pow_:
         _check_exponent(x, y)
@@ -1287,7 +1289,7 @@ def augmented(op: Op, x: ndarray, y: Any) -> ndarray:
         check_fits(op.name, result, base)
         return apply.cast(result, base.dtype)
 
-    write(x, value, y)
+    _indexing().write(x, value, y)
     return x
 
 

@@ -382,9 +382,7 @@ class CudaDevice(Device):
         return target
 
     def library(self) -> Any:
-        from . import cuda_library
-
-        return cuda_library
+        return _library()
 
     def synchronize(self) -> None:
         with self.lock, self.use():
@@ -426,6 +424,13 @@ class CudaDevice(Device):
 _NOTHING = nullcontext()
 _meeting = threading.RLock()  # a finaliser may come in between
 _current_stream = cupy.cuda.get_current_stream
+
+
+@functools.cache
+def _library() -> Any:
+    from . import cuda_library
+
+    return cuda_library
 
 
 def _event() -> Any:

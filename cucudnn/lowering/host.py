@@ -327,6 +327,13 @@ def _compile_single(program: HostProgram) -> bool:
 # --- the device -----------------------------------------------------------------------------------
 
 
+@lru_cache(maxsize=1)
+def _library() -> Any:
+    from . import host_library
+
+    return host_library
+
+
 class HostDevice(Device):
     """The CPU."""
 
@@ -377,9 +384,7 @@ class HostDevice(Device):
         return target
 
     def library(self) -> Any:
-        from . import host_library
-
-        return host_library
+        return _library()
 
     def synchronize(self) -> None:
         with self.lock:
