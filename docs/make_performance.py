@@ -17,6 +17,9 @@ FILES = {
     "cpu.json": "Two cores",
 }
 LIBRARIES = "libraries-h200.json"  # of benchmarks/libraries.py
+CONVOLUTION = "convolution-h200.json"  # of benchmarks/convolution.py
+PRODUCTS = "products-h200.json"  # of benchmarks/products.py
+IDLE = "idle-h200.json"  # of benchmarks/idle.py
 OVERHEAD = {"overhead-h200.json": "an H200's host", "overhead-cpu.json": "two cores"}
 OVERHEAD_PEERS = (
     "cucudnn", "cucudnn.jit", "numpy", "cupy", "torch", "torch.compile", "torch.graphs", "jax.jit",
@@ -40,9 +43,11 @@ def tables() -> str:
         path = ROOT / "benchmarks/results" / file
         if path.exists():
             parts.append(_table(json.loads(path.read_text()), machine, file))
-    path = ROOT / "benchmarks/results" / LIBRARIES
-    if path.exists():
-        parts.append(_libraries(json.loads(path.read_text())))
+    others = {LIBRARIES: _libraries, CONVOLUTION: _convolution, PRODUCTS: _products, IDLE: _idle}
+    for file, table in others.items():
+        path = ROOT / "benchmarks/results" / file
+        if path.exists():
+            parts.append(table(json.loads(path.read_text())))
     found = {f: ROOT / "benchmarks/results" / f for f in OVERHEAD}
     results = {f: json.loads(path.read_text()) for f, path in found.items() if path.exists()}
     if results:
@@ -67,6 +72,67 @@ def _libraries(results: dict[str, Any]) -> str:
         ratio = row["ratio_to_best_peer"]
         best = f"{1 / ratio:.2f}×" if ratio else ""
         lines.append(f"| {row['task']} | {row['mode']} | " + " | ".join(cells) + f" | {best} |")
+    return "\n".join(lines) + "\n"
+
+
+def _convolution(results: dict[str, Any]) -> str:
+    """Convolutions: a row a layer, a column a precision."""
+    rows = results["rows"]
+    precisions = list(dict.fromkeys(row["precision"] for row in rows))
+    lines = [
+        f"`silu(conv2d(x, w, b))`, batch 64 (the example's: 16), {results['date'][:10]}, µs a "
+        "call: jitted, in brackets torch",
+        "(the best of eager and `cudnn.benchmark`) and cuDNN called bare for the convolution alone "
+        f"([{CONVOLUTION}](../benchmarks/results/{CONVOLUTION})):",
+        "",
+        "| layer | " + " | ".join(precisions) + " |",
+        "| --- |" + " ---: |" * len(precisions),
+    ]
+    cells: dict[str, list[str]] = {}
+    for row in rows:
+        layer, us = row["layer"], row["us"]
+        kernel, extent = layer["kernel"], layer["extent"]
+        name = f"{layer['channels']} → {layer['filters']}, {kernel}×{kernel}, {extent}²"
+        name += f" / {layer['stride']}" if layer["stride"] > 1 else ""
+        torch = min(t for n, t in us.items() if n.startswith("torch"))
+        bare = us["cuDNN, convolution only"]
+        cells.setdefault(name, []).append(f"{us['cucudnn.jit']:.0f} ({torch:.0f}, {bare:.0f})")
+    lines += [f"| {name} | " + " | ".join(found) + " |" for name, found in cells.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _products(results: dict[str, Any]) -> str:
+    """Matrix products beside cuBLAS called bare."""
+    peers = ("cucudnn", "cucudnn.jit", "torch", "torch.compile", "cuBLAS, product only")
+    lines = [
+        f"Products, {results['date'][:10]}, µs a call "
+        f"([{PRODUCTS}](../benchmarks/results/{PRODUCTS})):",
+        "",
+        "| product | mode | " + " | ".join(peers) + " |",
+        "| --- | --- |" + " ---: |" * len(peers),
+    ]
+    for row in results["results"]:
+        cells = [f"{row['us'][p]:.0f}" if p in row["us"] else "–" for p in peers]
+        lines.append(f"| {row['workload']} | {row['mode']} | " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def _idle(results: dict[str, Any]) -> str:
+    """How long a GPU waits while deep perceptrons are recorded in one go."""
+    rows = results["results"]
+    lines = [
+        f"{rows[0]['layers']} layers `tanh(h @ w)` recorded in one go, {results['date'][:10]}: µs "
+        "a layer, and the share of the",
+        f"time in which the GPU has nothing to do ([{IDLE}](../benchmarks/results/{IDLE})):",
+        "",
+        "| rows × extent | µs | idle | jitted | idle |",
+        "| --- |" + " ---: |" * 4,
+    ]
+    for row in rows:
+        cells = [f"{row['rows']} × {row['extent']}"]
+        for kind in ("", "jit_"):
+            cells += [f"{row[f'{kind}us'] / row['layers']:.0f}", f"{row[f'{kind}idle']:.1%}"]
+        lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
 
 

@@ -60,9 +60,10 @@ def _cholesky_of_one(x: Any) -> Any:
     factorise(
         handle, lower, n, factor.data.ptr, n, work.data.ptr, size, info.data.ptr
     )  # fmt: skip
+    result = cupy.ascontiguousarray(cupy.tril(factor))  # launched before the host waits
     if int(info[0]):
         raise np.linalg.LinAlgError(_NOT_POSITIVE)
-    return cupy.ascontiguousarray(cupy.tril(factor))
+    return result
 
 
 def qr(x: Any, *, mode: str) -> tuple[Any, ...]:
