@@ -196,7 +196,8 @@ def main() -> None:
             ratios = ", ".join(f"{n} {v}" for n, v in r["ratio"].items())
             print(
                 f"{w.name:24} {mode:9} {r['us']['cucudnn.jit']:9.1f} us {r['teraflops']:6} "
-                f"Tflop/s, {r['calls']}+{r['kernels']} steps, error {r['error']:.1e}; over {ratios}",
+                f"Tflop/s, {r['calls']}+{r['kernels']} steps, error {r['error']:.1e}; "
+                f"over {ratios}",
                 flush=True,
             )
     report = {
