@@ -1046,7 +1046,7 @@ def geometry(x: ndarray) -> Any:
 @lru_cache(maxsize=4096)
 def _whole(shape: Shape, strides: Strides, dtype: DType) -> Any:
     """The geometry of a whole storage. It is shared: nobody may change its flags."""
-    return memory.as_numpy(memory.Buffer(IMAGINARY, 0), shape, strides, dtype)
+    return memory.borrowed(memory.Buffer(IMAGINARY, 0), shape, strides, dtype)
 
 
 @cache
@@ -1484,10 +1484,10 @@ def reshaped(x: ndarray, shape: Any, *, order: str = "C", copy: bool | None = No
         if copy is False:
             raise ValueError("reshape: a view is impossible here, and copy is False")
         return reshaped(copied(x, "C"), new)
-    g = geometry(x)
-    fake = memory.Buffer(IMAGINARY, 0)
-    writeable = g.flags.writeable
-    return view(x, memory.as_numpy(fake, new, strides, x.dtype, x._offset, writeable))
+    g = memory.borrowed(memory.Buffer(IMAGINARY, 0), new, strides, x.dtype, x._offset)
+    if not geometry(x).flags.writeable:
+        g.flags.writeable = False
+    return view(x, g)
 
 
 def raveled(x: ndarray, order: str = "C") -> ndarray:

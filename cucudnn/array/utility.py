@@ -171,7 +171,7 @@ def _placed(x: Any) -> Any:
     if isinstance(x, np.ndarray):
         return x
     g, place = geometry(x), memory.Buffer(x._storage.node.data.address, 0)
-    return memory.as_numpy(place, g.shape, g.strides, g.dtype, x._offset)
+    return memory.borrowed(place, g.shape, g.strides, g.dtype, x._offset)
 
 
 def _bounds(x: Any) -> tuple[int, int]:

@@ -162,6 +162,10 @@ class Device(ABC):
         """An array of the device's array library (NumPy, CuPy) on the node's geometry, for reading
         unless it says that it `writes`."""
 
+    def borrow(self, buffer: Buffer, node: Node, offset: int = 0) -> Any:
+        """The same for the time of a call, in which the caller keeps the memory alive."""
+        return self.view(buffer, node, offset)
+
     @abstractmethod
     def adopt(self, array: Any) -> Buffer:
         """The memory of an array of the device's library."""

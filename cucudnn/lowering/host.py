@@ -250,7 +250,7 @@ def _view(
     size = dtype.itemsize
     if in_memory:
         in_bytes = tuple(s * size for s in strides)
-        return memory.as_numpy(buffer, extents, in_bytes, dtype, offset)
+        return memory.borrowed(buffer, extents, in_bytes, dtype, offset)
     value = np.asarray(offset // size)
     for axis, (n, s) in enumerate(zip(extents, strides, strict=True)):
         steps = np.arange(n, dtype=np.int64) * s
@@ -261,7 +261,7 @@ def _view(
 def _table(buffer: Buffer, dtype: DType, offset: int) -> Any:
     """Memory as one axis of elements, from an offset on."""
     n = (buffer.nbytes - offset) // dtype.itemsize
-    return memory.as_numpy(buffer, (n,), (dtype.itemsize,), dtype, offset)
+    return memory.borrowed(buffer, (n,), (dtype.itemsize,), dtype, offset)
 
 
 # --- the elementary library: kernels of one op, which the interpreter calls -----------------------
@@ -366,14 +366,17 @@ class HostDevice(Device):
     def upload(self, source: np.ndarray[Any, Any]) -> Buffer:
         buffer = self.allocate(source.nbytes)
         if source.nbytes:
-            np.copyto(memory.as_numpy(buffer, source.shape, None, source.dtype), source)
+            np.copyto(memory.borrowed(buffer, source.shape, None, source.dtype), source)
         return buffer
 
     def download(self, node: Node, offset: int, shape: Any, strides: Any, dtype: DType) -> Any:
-        return memory.as_numpy(node.data, shape, strides, dtype, offset).copy(order="K")
+        return memory.borrowed(node.data, shape, strides, dtype, offset).copy(order="K")
 
     def view(self, buffer: Buffer, node: Node, offset: int = 0, writes: bool = False) -> Any:
         return memory.as_numpy(buffer, node.shape, node.strides, node.dtype, offset)
+
+    def borrow(self, buffer: Buffer, node: Node, offset: int = 0) -> Any:
+        return memory.borrowed(buffer, node.shape, node.strides, node.dtype, offset)
 
     def adopt(self, array: Any) -> Buffer:
         return memory.from_numpy(array)

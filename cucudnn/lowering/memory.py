@@ -14,6 +14,7 @@ still read the memory then, or bring the array back to life. A lease dies when i
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import mmap
 import os
 import time
@@ -31,6 +32,7 @@ __all__ = [
     "PoolInfo",
     "allocate",
     "as_numpy",
+    "borrowed",
     "default_pool",
     "from_numpy",
     "pool_info",
@@ -355,6 +357,25 @@ def as_numpy(
     view = np.asarray(_View(interface, (buffer, base)))
     # The protocol cannot name a dtype that is not NumPy's own: it says "two bytes".
     return view if view.dtype == dtype else view.view(dtype)
+
+
+_PAGE = 4096  # nothing lies at address 0
+_everything = (ctypes.c_char * ((1 << 62) - _PAGE)).from_address(_PAGE)
+
+
+def borrowed(
+    buffer: Buffer,
+    shape: tuple[int, ...],
+    strides: tuple[int, ...] | None,
+    dtype: npt.DTypeLike,
+    offset: int = 0,
+) -> npt.NDArray[Any]:
+    """`as_numpy` for the time of a call, in a fifth of its time: the view does not keep the memory
+    alive, so that must be done by whoever asks."""
+    try:
+        return np.ndarray(shape, dtype, _everything, buffer.address + offset - _PAGE, strides)  # type: ignore[arg-type]
+    except ValueError:  # no memory, or more than can be
+        return as_numpy(buffer, shape, strides, dtype, offset)
 
 
 def from_numpy(array: npt.NDArray[Any]) -> Buffer:

@@ -86,7 +86,7 @@ class LibraryStep(Step):
         function: Callable[..., Any] = getattr(device.library(), self.row.call)
         if self.epilogue:
             function = partial(function, epilogue=self.epilogue)
-        self.direct = function(node, *[device.view(*place) for place in places])
+        self.direct = function(node, *[device.borrow(*place) for place in places])
 
     def used(self) -> Slots:
         return self.outputs + self.nodes + self.operands

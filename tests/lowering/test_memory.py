@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cucudnn.graph import dtypes
 from cucudnn.lowering import memory
 from cucudnn.lowering.memory import BIG, Buffer, HostPool, as_numpy, from_numpy
 
@@ -306,3 +307,38 @@ def test_the_pool_of_the_process():
     del buffer
     memory.release_pool()
     assert memory.pool_info() == (before, 0)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "float16", "bfloat16", "float64", "complex128", "bool"])
+def test_borrowed_views_are_those_that_hold_the_memory(dtype):
+    dtype = dtypes.canonical(dtype)
+    size = dtype.itemsize
+    buffer = memory.allocate(64 * size)
+    whole = memory.as_numpy(buffer, (64,), None, dtype)
+    whole[...] = np.arange(64) % 7
+    cases = [
+        ((64,), None, 0),
+        ((4, 5), (16 * size, size), 3 * size),
+        ((5,), (-2 * size,), 9 * size),
+        ((3, 4), (0, size), size),
+        ((0, 3), (size, size), 0),
+        ((), (), 5 * size),
+    ]
+    for case in cases:
+        shape, strides, offset = case
+        view = memory.borrowed(buffer, shape, strides, dtype, offset)
+        held = memory.as_numpy(buffer, shape, strides, dtype, offset)
+        assert view.dtype == held.dtype
+        assert (view.shape, view.strides) == (held.shape, held.strides)
+        assert view.ctypes.data == held.ctypes.data
+        np.testing.assert_array_equal(view, held)
+        assert view.flags.writeable
+    memory.borrowed(buffer, (64,), None, dtype)[3] = 1
+    assert whole[3] == 1
+
+
+def test_borrowed_views_of_nothing():
+    nothing = memory.Buffer(0, 0)
+    assert memory.borrowed(nothing, (0, 2), None, "f4").shape == (0, 2)
+    largest = memory.borrowed(memory.Buffer(1 << 46, 0), (1 << 62,), (1,), "i1")
+    assert largest.shape == (1 << 62,)
