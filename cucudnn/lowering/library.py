@@ -18,7 +18,8 @@ from .cudnn_table import has_plan
 from .group import Epilogue, Group
 
 # What a library function may return: the same call for the addresses of other operands of the same
-# layouts, with the result's first. It returns False if it cannot be made there.
+# layouts, with the result's first. It returns False if it cannot be made there. It holds no arrays,
+# and is called with the device's lock held, in its context, after what its operands need.
 Direct = Callable[..., bool]
 
 

@@ -78,10 +78,11 @@ class LibraryStep(Step):
 
     def run(self, device: Device, node: Node, places: Sequence[Place]) -> None:
         """Compute a node. The places are those of the result and of the operands."""
-        if self.direct is not None:
+        direct = self.direct  # a finaliser may run the step in the middle, and replace it
+        if direct is not None:
             result, *read = [buffer for buffer, _, _ in places]
             device.order(read, (result,))
-            if self.direct(*[buffer.address + offset for buffer, _, offset in places]):
+            if direct(*[buffer.address + offset for buffer, _, offset in places]):
                 return
         function: Callable[..., Any] = getattr(device.library(), self.row.call)
         if self.epilogue:

@@ -9,6 +9,8 @@ import cucudnn as xp
 from cucudnn.graph import dtypes, ops, shapes
 from cucudnn.graph.node import Node
 from cucudnn.lowering import evaluate, host_library, library, memory
+from cucudnn.lowering.device import Device
+from cucudnn.lowering.host import HostDevice
 
 
 def node(op: ops.Op, dtype: dtypes.DType) -> Node:
@@ -78,7 +80,7 @@ def by_address(calls, works=True):
                 )
             )
             np.matmul(a, b, out=out)
-        return works
+        return bool(works)
 
     def product(node, out, a, b):
         calls.append("arrays")
@@ -113,6 +115,37 @@ def test_a_call_says_how_it_is_made_again(monkeypatch, works, jitted):
             assert calls == [tuple(places)] + ["arrays"] * (not works)
         else:
             assert calls == ["arrays"]
+
+
+def test_a_call_in_the_middle_of_another(monkeypatch):
+    """A finaliser or a signal handler may run the same step, and replace how it is made again."""
+    calls = []
+    monkeypatch.setattr(evaluate, "_plans", {})
+    function = xp.jit(lambda x, y: x @ y)
+    rng = np.random.default_rng(0)
+
+    def run():
+        a, b = rng.random((3, 4)), rng.random((4, 5))
+        got = xp.asnumpy(function(xp.asarray(a, device="cpu"), xp.asarray(b, device="cpu")))
+        np.testing.assert_allclose(got, a @ b)
+
+    def interrupted(device, read, written=()):
+        monkeypatch.setattr(HostDevice, "order", Device.order)
+        monkeypatch.setattr(host_library, "matmul", once)
+        works.clear()
+        run()
+
+    def once(node, out, a, b):
+        np.matmul(a, b, out=out)
+
+    works = [True]
+    monkeypatch.setattr(host_library, "matmul", by_address(calls, works))
+    for _ in range(3):
+        run()
+    monkeypatch.setattr(HostDevice, "order", interrupted)
+    run()
+    run()
+    assert calls.count("arrays") == 1
 
 
 @pytest.mark.cuda

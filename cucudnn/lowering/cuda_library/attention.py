@@ -9,11 +9,10 @@ import cupy
 
 from ...graph.node import Node
 from .. import cudnn_attention
-from ..cudnn_attention import LINE
+from ..cudnn_attention import LINE, RESULT
 from ..library import Direct
 from . import cudnn
 from .cublaslt import Form
-from .cudnn import Plan
 from .indexing import bits
 from .matmul import product_into
 
@@ -57,12 +56,7 @@ def attention(
         arrays.append(mask)
     pointers = [x.data.ptr for x in arrays]
     plan(*pointers)
-    return partial(_again, plan) if pointers == given else None
-
-
-def _again(plan: Plan, out: int, query: int, key: int, value: int, *mask: int) -> bool:
-    """Attention of operands at addresses; False if cuDNN cannot read them there."""
-    return plan.at(query, key, value, out, *mask)
+    return partial(plan.at, RESULT) if pointers == given else None
 
 
 def _copied(x: Any) -> Any:

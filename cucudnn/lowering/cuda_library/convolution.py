@@ -11,7 +11,7 @@ import cupy
 from ...graph.node import Node
 from .. import convolution_epilogue, cudnn_graph, evaluate
 from ..convolution import Convolution
-from ..cudnn_graph import OPERANDS, PER_CHANNEL, Problem
+from ..cudnn_graph import OPERANDS, PER_CHANNEL, Problem, Y
 from ..library import Direct
 from . import cudnn
 from .cudnn import ALIGNMENT, Plan
@@ -56,12 +56,7 @@ def convolution(
         convolution_epilogue.refused.add(done.problem)
         evaluate.forget_plans(node.device)
         return None
-    return functools.partial(_again, done.plan) if done.in_place else None
-
-
-def _again(plan: Plan, out: int, x: int, weight: int, *operands: int) -> bool:
-    """A convolution of operands at addresses; False if cuDNN cannot read them there."""
-    return plan.at(x, weight, out, *operands)
+    return functools.partial(done.plan.at, Y) if done.in_place else None
 
 
 def _is_slow(

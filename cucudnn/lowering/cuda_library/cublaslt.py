@@ -147,6 +147,7 @@ class _Plan:
         self.right = _layout(data, a, k, m, count)
         self.result = _layout(data, c, n, m, count)
         self.one, self.zero = _scalars(scale)
+        self.busy = False  # a call has said where its bias is, and is not made yet
         self.choice = self._choose(index, alignment)
 
     def _choose(self, index: int, alignment: tuple[int, ...]) -> _Choice:
@@ -221,13 +222,19 @@ def multiply(index: int, problem: Problem, form: Form, a: int, b: int, c: int, b
     plan = _plan(index, problem, form, alignment)
     if plan is None:
         return False
-    if form.bias:
-        plan.product.set(_BIAS, c_void_p(bias))
-    stream = cupy.cuda.get_current_stream().ptr
-    workspace = _workspace(index, stream)
-    _call(
-        "Matmul", _handle(index), plan.product.pointer, byref(plan.one), b, plan.left.pointer, a,
-        plan.right.pointer, byref(plan.zero), c, plan.result.pointer, c, plan.result.pointer,
-        byref(plan.choice), workspace.ptr, WORKSPACE, stream,
-    )  # fmt: skip
+    if plan.busy:  # a finaliser has come in the middle of a call
+        plan = _Plan(index, problem, form, alignment)
+    try:
+        if form.bias:
+            plan.busy = True
+            plan.product.set(_BIAS, c_void_p(bias))
+        stream = cupy.cuda.get_current_stream().ptr
+        workspace = _workspace(index, stream)
+        _call(
+            "Matmul", _handle(index), plan.product.pointer, byref(plan.one), b, plan.left.pointer,
+            a, plan.right.pointer, byref(plan.zero), c, plan.result.pointer, c, plan.result.pointer,
+            byref(plan.choice), workspace.ptr, WORKSPACE, stream,
+        )  # fmt: skip
+    finally:
+        plan.busy = False
     return True

@@ -65,15 +65,13 @@ def _handle(index: int) -> Any:
 class Plan:
     """A plan that only needs pointers."""
 
-    def __init__(self, content: bytes, handle: Any, count: int) -> None:
+    def __init__(self, content: bytes, handle: Any) -> None:
         import cudnn
 
         self.graph = cudnn.pygraph(handle=handle)  # keeps the plan alive
         self.graph.deserialize(handle, list(content))
         self.handle = handle
         self.workspace = int(self.graph.get_workspace_size())
-        self.pointers = array("q", [0] * count)
-        self.address = self.pointers.buffer_info()[0]
         self.set_stream = cudnn.set_stream
         self.run = self.graph._lowered_graph._execute_with_raw_ptrs
 
@@ -81,17 +79,18 @@ class Plan:
         """Run it: pointers to the operands, in the order of the problem's."""
         self.set_stream(self.handle, cupy.cuda.get_current_stream().ptr)
         memory = cupy.cuda.alloc(self.workspace) if self.workspace else None
-        for place, pointer in enumerate(pointers):
-            self.pointers[place] = pointer
+        given = array("q", pointers)  # of this call alone: a finaliser may run the plan meanwhile
+        address, count = given.buffer_info()
         workspace = memory.ptr if memory is not None else 0
-        self.run(self.address, len(pointers), workspace, self.handle.backend_handle, -1)
+        self.run(address, count, workspace, self.handle.backend_handle, -1)
 
-    def at(self, *pointers: int) -> bool:
-        """Run it if the pointers are aligned as cuDNN needs them."""
-        for pointer in pointers:
+    def at(self, operand: int, result: int, *others: int) -> bool:
+        """Run it if the pointers, to the result and to the other operands, are aligned as cuDNN
+        needs them. `operand` is the number of the result among the problem's, from 1 on."""
+        for pointer in others:
             if pointer % ALIGNMENT:
                 return False
-        self(*pointers)
+        self(*others[: operand - 1], result, *others[operand - 1 :])
         return True
 
 
@@ -137,8 +136,7 @@ def _made(planner: Planner) -> Plan | None:
         (path,) = cache.artefact([planner.text], planner)
     except CompileError:
         return None
-    count = len(planner.problem.operands)
-    return Plan(path.read_bytes(), _handle(planner.index), count)
+    return Plan(path.read_bytes(), _handle(planner.index))
 
 
 def is_new(problem: Problem) -> bool:
