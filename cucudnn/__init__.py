@@ -256,6 +256,7 @@ from .array.iteration import (
 )
 from .array.jit import (
     jit,
+    jit_info,
 )
 from .array.linear_algebra import (
     diagonal,
@@ -622,6 +623,7 @@ __all__ = [
     "issubdtype",
     "iterable",
     "jit",
+    "jit_info",
     "kron",
     "left_shift",
     "less",

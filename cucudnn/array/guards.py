@@ -196,11 +196,11 @@ class Guards:
         kind = type(x)
         self.has_classes = True
         if kind.__module__.partition(".")[0] in (PACKAGE, "numpy"):
-            raise UnguardableError(f"{kind.__name__} is an object that cannot be looked at")
+            raise UnguardableError(f"{_called(x)} cannot be looked at")
         self._visit_class(kind, called=False)
         held = getattr(x, "__dict__", None)
         if type(held) is not dict:
-            raise UnguardableError(f"{kind.__name__} is an object that cannot be looked at")
+            raise UnguardableError(f"{_called(x)} cannot be looked at")
         self._owners.append(held)
         self._checks.append(lambda: type(x) is kind and x.__dict__ is held)
 
@@ -366,6 +366,11 @@ def _is_library(x: Any) -> bool:
 
 
 # --- the parameters of a function -----------------------------------------------------------------
+
+
+def _called(x: Any) -> str:
+    """What people call an object."""
+    return getattr(x, "__qualname__", None) or f"an object of the class {type(x).__name__}"
 
 
 def used_only_in_operators(code: types.CodeType, name: str) -> bool:

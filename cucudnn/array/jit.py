@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
-from typing import Any, ParamSpec, TypeVar, overload
+from typing import Any, NamedTuple, ParamSpec, TypeVar, overload
 
 from ..graph import ops
 from ..graph.node import Node
@@ -28,8 +28,31 @@ from .scalar_names import JITTED
 P = ParamSpec("P")
 R = TypeVar("R")
 
+RECORDED = "_cucudnn_recorded"  # what `jit_info` finds at a function
 FEW = 4  # recordings for arguments of the same kinds; they keep the arrays that they depend on
 MANY = 64  # recordings that are not used again: then there will be no more
+LOOKED_AT = "from the next call on the values of its numbers are looked at"
+
+
+class JitInfo(NamedTuple):
+    """How the calls of a function went that `jit` has decorated.
+
+    Attributes
+    ----------
+    repeated : int
+        Calls that recorded nothing.
+    recorded : int
+        Calls that were recorded, to be repeated.
+    called : int
+        Calls as if it were not decorated.
+    reason : str
+        Why the last of these was not recorded; empty if there was none.
+    """
+
+    repeated: int
+    recorded: int
+    called: int
+    reason: str
 
 
 @overload
@@ -50,8 +73,8 @@ def jit(function: Any = None, /, *, static_argnames: str | Iterable[str] = ()) -
     everything else that the function depends on is what it was: its globals, closure, defaults,
     attributes of objects, Python numbers (floats that are only operands of operators may change).
     A function of which that cannot be known, or that writes to arrays, draws random numbers or
-    takes arrays of other libraries, is called each time. So is one that reads a value, after a
-    warning that names the line.
+    takes arrays of other libraries, is called each time; `jit_info` says why. So is one that reads
+    a value, after a warning that names the line.
 
     Outside of it, operations on memory that others can write (a large torch tensor, `from_dlpack`)
     run one by one when they are recorded. Inside, they wait, and run with the arrays that are
@@ -98,7 +121,31 @@ def _jitted(function: Any, names: tuple[str, ...]) -> Any:
         return recorded(args, kwargs)
 
     setattr(call, JITTED, function)
+    setattr(call, RECORDED, recorded)
     return call
+
+
+def jit_info(function: Callable[..., Any], /) -> JitInfo:
+    """How the calls of a function went that `jit` has decorated.
+
+    Raises
+    ------
+    TypeError
+        If it is no such function.
+
+    Examples
+    --------
+    >>> import cucudnn as xp
+    >>> double = xp.jit(lambda x: 2 * x)
+    >>> x = xp.ones(3)
+    >>> y, z = double(x), double(x)
+    >>> xp.jit_info(double)
+    JitInfo(repeated=1, recorded=1, called=0, reason='')
+    """
+    recorded = getattr(function, RECORDED, None)
+    if recorded is None:
+        raise TypeError(f"jit_info: expected a function that jit has decorated, got {function!r}")
+    return JitInfo(recorded.repeated, recorded.recorded, recorded.called, recorded.reason)
 
 
 class Recorded:
@@ -108,46 +155,56 @@ class Recorded:
         self.function = function
         self.recordings: dict[Any, list[Recording]] = {}
         self.free = _free(function, names)
-        self.never = False  # it is called each time
+        self.never = ""  # why it is called each time
         self.unused = 0  # recordings made since one was used
+        self.repeated = self.recorded = self.called = 0  # calls
+        self.reason = ""  # of the last one that was not recorded
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The call, as a unit of evaluation."""
         settings = current()
         if self.never or not settings.fuse:
-            return self._called(args, kwargs)
+            return self._called(args, kwargs, self.never or "nothing is fused")
         try:
             given = Given(args, kwargs, self.free)
-        except UnfitError:
-            return self._called(args, kwargs)
+        except UnfitError as why:
+            return self._called(args, kwargs, str(why))
         found = self.recordings.get(given.key)
         for recorded in found or ():
             if recorded.holds(settings, given):
                 self.unused = 0
+                self.repeated += 1
                 return recorded.again(given)
         return self._first(given, args, kwargs)
 
-    def _called(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _called(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str) -> Any:
+        self._count(why)
         with unit.opened() as results, _torch_watched():
             returned = self.function(*args, **kwargs)
             results += _nodes(returned)
         return returned
+
+    def _count(self, why: str) -> None:
+        """A call was not recorded."""
+        self.called += 1
+        self.reason = why
 
     def _first(self, given: Given, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call it, and keep a recording if it can be repeated."""
         self.unused += 1
         try:
             guards = Guards(self.function, given.objects)
-        except UnguardableError:
-            self.unused = MANY + 1
+        except UnguardableError as why:
+            self._stop(str(why))
         if self.unused > MANY:
-            self._stop()
-            return self._called(args, kwargs)
+            self._stop(f"{MANY} recordings after one another were not used again")
+        if self.never:
+            return self._called(args, kwargs, self.never)
         if not are_apart(given, guards):
-            return self._called(args, kwargs)
+            return self._called(args, kwargs, "an argument is an array that it depends on anyway")
         if given.places and guards.has_classes:  # a method could get a number: look at the values
             self.free = frozenset()
-            return self._called(args, kwargs)
+            return self._called(args, kwargs, LOOKED_AT)
         evaluation.evaluate([x._storage.node for x in guards.arrays])
         parameters = {i: Parameter(args[i]) for i in given.places}
         stand_ins = tuple(parameters.get(i, x) for i, x in enumerate(args))
@@ -163,50 +220,59 @@ class Recorded:
                 clean = not watch.why and guards.hold() and given.unchanged()
                 if clean and any(p.derived for p in parameters.values()):
                     self.free = frozenset()  # perhaps because they are no floats
-                    return self._called(args, kwargs)
+                    return self._called(args, kwargs, LOOKED_AT)
                 raise
-        if watch.why:
-            self._give_up(watch)
-        elif draft is not None and guards.hold() and given.unchanged():
-            self._keep(draft, guards, given, parameters, returned)
+        reason = self._judged(watch, draft, guards, given, parameters, returned)
+        if reason:
+            self._count(reason)
         else:
-            self._stop()
+            self.recorded += 1
         return returned
 
-    def _stop(self) -> None:
-        """From now on, call it each time."""
-        self.never = True
-        self.recordings.clear()
-
-    def _give_up(self, watch: unit.Watch) -> None:
-        self._stop()
-        if watch.why == unit.READS:
-            where = evaluation.line_of(watch.line)
-            name = getattr(self.function, "__qualname__", "the function")
-            warnings.warn(
-                f"jit: {name} {watch.why} ({where}), so it is called each time as if it were not "
-                "decorated", RuntimeWarning, stacklevel=5,
-            )  # fmt: skip
-
-    def _keep(
-        self, draft: Draft, guards: Guards, given: Given, parameters: dict[int, Parameter],
-        returned: Any,
-    ) -> None:  # fmt: skip
+    def _judged(
+        self, watch: unit.Watch, draft: Draft | None, guards: Guards, given: Given,
+        parameters: dict[int, Parameter], returned: Any,
+    ) -> str:  # fmt: skip
+        """Keep a recording of a call, or say why there is none."""
+        if watch.why:
+            return self._given_up(watch)
+        if draft is None:
+            return self._stop("it returned nothing that waited, or arrays of several devices")
+        if not (guards.hold() and given.unchanged()):
+            return self._stop("what it depends on changed while it ran")
         fixed = {i for i, p in parameters.items() if not _is_free(p, draft)}
         if fixed:
-            self.free -= fixed  # from now on its value is looked at
-            return
+            self.free -= fixed
+            return LOOKED_AT
         try:
             recorded = recording_of(draft, guards, given, list(parameters.values()), returned)
-        except (UnfitError, RecursionError):  # the latter: a list in itself
-            self._stop()
-            return
+        except UnfitError as why:
+            return self._stop(str(why))
+        except RecursionError:
+            return self._stop("it returned a list in itself")
         if recorded.numbers and recorded.replay.knows_scalars:
             self.free = frozenset()
-            return
+            return LOOKED_AT
         found = self.recordings.setdefault(given.key, [])
         found.append(recorded)
         del found[:-FEW]
+        return ""
+
+    def _stop(self, why: str) -> str:
+        """From now on, call it each time."""
+        self.never = why
+        self.recordings.clear()
+        return why
+
+    def _given_up(self, watch: unit.Watch) -> str:
+        where = evaluation.line_of(watch.line)
+        if watch.why == unit.READS:
+            name = getattr(self.function, "__qualname__", "the function")
+            warnings.warn(
+                f"jit: {name} {watch.why} ({where}), so it is called each time as if it were not "
+                "decorated", RuntimeWarning, stacklevel=6,
+            )  # fmt: skip
+        return self._stop(f"it {watch.why} ({where})")
 
 
 def _free(function: Any, names: Sequence[str]) -> frozenset[int]:
@@ -264,4 +330,4 @@ def _watch() -> Any:
     return Watch
 
 
-__all__ = ["jit"]
+__all__ = ["JitInfo", "jit", "jit_info"]

@@ -70,8 +70,10 @@ class Given:
     def _array(self, x: ndarray, key: list[Any]) -> None:
         storage = x._storage
         node = storage.node
-        if x._geometry is not None or node.shared:
-            raise UnfitError
+        if x._geometry is not None:
+            raise UnfitError("an argument is a view")
+        if node.shared:
+            raise UnfitError("others can write to an argument")
         if node.data is None:
             evaluation.evaluate([node])
         first = self.first.setdefault(storage, len(self.arrays))
@@ -84,7 +86,7 @@ class Given:
             self._array(x, key)
         elif kind in (tuple, list, dict, slice):
             if depth == DEEP:
-                raise UnfitError
+                raise UnfitError("an argument has too many containers in containers")
             items = contents(x)
             key += (kind, len(items))
             self.containers.append((x, items))
@@ -96,12 +98,12 @@ class Given:
             key += (kind, bits(x))
         elif isinstance(x, np.generic):
             if isinstance(x, np.void):
-                raise UnfitError
+                raise UnfitError("an argument is a structured NumPy scalar")
             key += (kind, x.tobytes())
         elif isinstance(x, np.dtype):
             key += (np.dtype, x)
         elif hasattr(x, "__dlpack__") or hasattr(x, "__array_interface__"):
-            raise UnfitError  # others may write to it
+            raise UnfitError(f"an argument is a {kind.__name__}, to which others can write")
         else:
             key += (kind, id(x))
             self.objects.append(x)
@@ -198,13 +200,13 @@ def recording_of(
         elif id(node) in others and not node.shared:
             memory[slot] = node.data
         else:
-            raise UnfitError
+            raise UnfitError("it reads an array that is no argument, and not known to it by a name")
     known = [x for x, _ in given.containers] + guards.objects()
     template = Template(given.arrays, guards.arrays, known, draft)
     tree = template.of(returned)
     replay = draft.finished()
     if replay is None:
-        raise UnfitError
+        raise UnfitError("it writes to an array, or has nothing to compute")
     return Recording(current(), guards, replay, memory, arrays, numbers, template.outputs, tree)
 
 

@@ -66,7 +66,7 @@ class Template:
         if kind is ndarray:
             return self._array(x)
         if id(x) in self.known and kind is not tuple:
-            raise UnfitError  # a list of others', and not a new one
+            raise UnfitError("it returns a container that is not new")
         if kind is tuple or kind is list:
             return kind(map(self.of, x))
         if isinstance(x, tuple) and hasattr(x, "_fields"):
@@ -75,7 +75,7 @@ class Template:
             return {k: self.of(v) for k, v in x.items()}
         if x is None or kind in (bool, int, float, complex, str):
             return x
-        raise UnfitError
+        raise UnfitError(f"it returns a {kind.__name__}")
 
     def _array(self, x: ndarray) -> Any:
         storage, shown = x._storage, x._geometry
@@ -84,20 +84,20 @@ class Template:
                 return Place(False, number, None)
             if argument._storage is storage:
                 if shown is None:
-                    raise UnfitError  # two handles on one array
+                    raise UnfitError("it returns another handle on an argument")
                 return Place(False, number, shown)
         if any(x is y for y in self.fixed):
             return x
         if any(storage is y._storage for y in self.fixed):
-            raise UnfitError  # another handle on what the function depends on
+            raise UnfitError("it returns another handle on an array that it depends on")
         slot = self.draft.slot(storage.node)
         if slot is None:
-            raise UnfitError
+            raise UnfitError("it returns an array that was there before")
         number = self._numbers.setdefault(id(storage), len(self.outputs))
         if number == len(self.outputs):
             self.outputs.append((slot, self.draft.shadows[slot], x._scalar))
         elif shown is None:
-            raise UnfitError
+            raise UnfitError("it returns two handles on one array")
         return Place(True, number, shown)
 
 

@@ -641,6 +641,63 @@ def test_settings_are_looked_at(device, recorded):
     assert f.ran() == 2
 
 
+REASONS = {
+    "writes to an array": lambda x: x.__iadd__(1),
+    "cucudnn.random does more": lambda x: x + xp.random.rand(3),
+    "print does more than compute": lambda x: print(end="") or x + 1,
+    "it returned nothing that waited": lambda x: 3,
+    "it returns a set": lambda x: (x + 1, {1}),
+    "perf_counter cannot be looked at": lambda x: x + time.perf_counter() * 0,
+    "takes values of the host": lambda x: x + np.arange(3.0),
+}
+
+
+@pytest.mark.usefixtures("fused")
+@pytest.mark.parametrize("reason", REASONS)
+def test_jit_says_why_calls_are_not_repeated(device, reason):
+    f = xp.jit(REASONS[reason])
+    for _ in range(3):
+        f(xp.ones(3))
+    info = xp.jit_info(f)
+    assert (info.repeated, info.recorded, info.called) == (0, 0, 3)
+    assert reason in info.reason
+
+
+@pytest.mark.usefixtures("fused")
+def test_jit_counts_calls(device):
+    @xp.jit
+    def f(x, y=None):
+        return x + 1
+
+    assert xp.jit_info(f) == (0, 0, 0, "")
+    for _ in range(3):
+        f(xp.ones(3))
+    f(xp.ones((2, 3)))
+    assert xp.jit_info(f) == (2, 2, 0, "")
+    f(xp.ones(4)[1:])
+    assert xp.jit_info(f) == (2, 2, 1, "an argument is a view")
+    f(xp.ones(3), np.ones(2))
+    assert xp.jit_info(f).reason == "an argument is a ndarray, to which others can write"
+    with xp.config(fuse=False):
+        f(xp.ones(3))
+    assert xp.jit_info(f) == (2, 2, 3, "nothing is fused")
+    f(xp.ones(3))
+    assert xp.jit_info(f) == (3, 2, 3, "nothing is fused")
+
+    class Layer:
+        @xp.jit
+        def __call__(self, x):
+            return x * 2
+
+    layer = Layer()
+    layer(xp.ones(2))
+    layer(xp.ones(2))
+    assert xp.jit_info(Layer.__call__).repeated == xp.jit_info(layer.__call__).repeated == 1
+    for wrong in (f.__wrapped__, 3):
+        with pytest.raises(TypeError, match="jit_info: expected a function that jit"):
+            xp.jit_info(wrong)
+
+
 def test_a_function_whose_arguments_never_repeat_is_called(device, recorded):
     @recorded
     def f(x, n):
