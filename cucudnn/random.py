@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .array import unit as _unit
 from .array.ndarray import ndarray
 from .array.random_generator import METHOD as _METHOD
 from .array.random_generator import Generator, default_rng
@@ -113,6 +114,7 @@ random_sample = ranf = sample = random
 
 def seed(seed: Any = None) -> None:
     """Start the module's generator anew."""
+    _unit.note("starts a generator anew")
     _shared.restart(default_rng(seed))
 
 
@@ -129,6 +131,7 @@ def set_state(state: tuple[Any, ...]) -> None:
     ValueError
         If it is the state of another method than ours.
     """
+    _unit.note("starts a generator anew")
     method, sequence, counter = state
     if method != _METHOD:
         raise ValueError(f"set_state: expected a state of {_METHOD}, got one of {method}")

@@ -21,6 +21,7 @@ import numpy as np
 
 from .caller import PACKAGE
 from .ndarray import ndarray
+from .random_stream import Stream
 from .scalar_names import JITTED
 
 MANY = 400  # things to look at: a call would be as slow as recording
@@ -163,8 +164,8 @@ class Guards:
     def _visit_module(self, x: types.ModuleType) -> None:
         top = x.__name__.partition(".")[0]
         if top in (PACKAGE, "numpy"):
-            if "random" in x.__name__:
-                raise UnguardableError("it draws random numbers")
+            if "random" in x.__name__ and top != PACKAGE:
+                raise UnguardableError("it draws random numbers of NumPy")
             self._modules.append(x)
         elif "__getattr__" in vars(x):
             raise UnguardableError(f"the module {x.__name__} computes its attributes")
@@ -193,6 +194,8 @@ class Guards:
             self._checks.append(partial(_has_length, held, len(held)))
 
     def _visit_instance(self, x: Any) -> None:
+        if isinstance(x, Stream):
+            return  # what is drawn from it is seen, and drawn again
         kind = type(x)
         self.has_classes = True
         if kind.__module__.partition(".")[0] in (PACKAGE, "numpy"):
@@ -293,13 +296,21 @@ class Guards:
             held = vars(module)
             for name in self._attributes & held.keys():
                 value = held[name]
-                if _ACTS.match(name) or (
-                    not isinstance(value, (types.ModuleType, type)) and not _is_library(value)
+                if not _draws(value) and (
+                    _ACTS.match(name)
+                    or not (isinstance(value, (types.ModuleType, type)) or _is_library(value))
                 ):
                     raise UnguardableError(f"{module.__name__}.{name} does more than compute")
                 self._named.append((held, name, value))
                 if isinstance(value, types.ModuleType) and value not in self._modules:
                     self._modules.append(value)
+
+
+def _draws(x: Any) -> bool:
+    """True for our module of random numbers, and for its functions that draw."""
+    if isinstance(x, types.ModuleType):
+        return x.__name__ == f"{PACKAGE}.random"
+    return isinstance(getattr(x, "__self__", None), Stream)
 
 
 def contents(x: Any) -> list[Any]:

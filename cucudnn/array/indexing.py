@@ -208,7 +208,9 @@ def _write_owned(x: ndarray, value: Callable[..., Node], other: Any) -> bool:
 
 def _becomes(storage: Storage, node: Node) -> None:
     """Give a storage its next version. With the recording lock held."""
-    unit.note("writes to an array")
+    watch = unit.watching()
+    if watch is not None:
+        watch.written.append(storage)
     node.line = user_line()
     if not unit.tracing():
         logs[node.device].add(storage)  # first: Ctrl-C may come after any call

@@ -21,7 +21,7 @@ from ..settings import current
 from . import unit
 from .guards import Guards, UnguardableError, used_only_in_operators
 from .parameter import Parameter
-from .recordings import Given, Recording, are_apart, recording_of
+from .recordings import ChangedError, Given, Recording, are_apart, recording_of
 from .returned import UnfitError, arrays_in
 from .scalar_names import JITTED
 
@@ -173,8 +173,12 @@ class Recorded:
         for recorded in found or ():
             if recorded.holds(settings, given):
                 self.unused = 0
+                try:
+                    result = recorded.again(given)
+                except ChangedError:
+                    return self._called(args, kwargs, "an argument was written to meanwhile")
                 self.repeated += 1
-                return recorded.again(given)
+                return result
         return self._first(given, args, kwargs)
 
     def _called(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str) -> Any:
@@ -214,6 +218,7 @@ class Recorded:
                 with unit.opened() as results, _torch_watched():
                     returned = self.function(*stand_ins, **kwargs)
                     results += _nodes(returned)
+                    results += [s.node for s in watch.written if s in given.first]
                     if not watch.why and not unit.is_waiting():
                         draft = _draft(results)
             except Exception:
@@ -238,6 +243,8 @@ class Recorded:
             return self._given_up(watch)
         if draft is None:
             return self._stop("it returned nothing that waited, or arrays of several devices")
+        if draft.waited:
+            return "other arrays waited for what it overwrites"
         if not (guards.hold() and given.unchanged()):
             return self._stop("what it depends on changed while it ran")
         fixed = {i for i, p in parameters.items() if not _is_free(p, draft)}
@@ -245,7 +252,8 @@ class Recorded:
             self.free -= fixed
             return LOOKED_AT
         try:
-            recorded = recording_of(draft, guards, given, list(parameters.values()), returned)
+            shown = list(parameters.values())
+            recorded = recording_of(draft, guards, given, shown, watch, returned)
         except UnfitError as why:
             return self._stop(str(why))
         except RecursionError:

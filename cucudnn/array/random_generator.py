@@ -16,7 +16,7 @@ import numpy as np
 
 from ..graph import dtypes, shapes
 from ..graph.node import Node
-from . import apply
+from . import apply, unit
 from . import random_numbers as numbers
 from .caller import PACKAGE
 from .indexing import assign
@@ -58,6 +58,7 @@ class Generator(Formulas, Vectors):
 
     def spawn(self, n_children: int) -> list[Generator]:
         """New generators whose numbers are independent of this one's."""
+        unit.note("makes generators of random numbers")
         return [Generator(s, device=self._device) for s in self._sequence.spawn(n_children)]
 
     # --- floating-point numbers -------------------------------------------------------------------
@@ -93,8 +94,8 @@ class Generator(Formulas, Vectors):
             raise OverflowError("uniform: high - low is not finite")
 
         def make(counters: Counters, first: Any, last: Any) -> Node:
-            unit = numbers.unit(counters.bits(), kind)
-            scaled = numbers.times(unit, numbers.difference(last, first, kind), kind)
+            uniform = numbers.unit(counters.bits(), kind)
+            scaled = numbers.times(uniform, numbers.difference(last, first, kind), kind)
             return numbers.plus(scaled, first, kind)
 
         return self._draw(make, size, device, (low, high))
@@ -356,7 +357,7 @@ class SharedGenerator(Generator):
 
     def state(self) -> tuple[str, Any, int]:
         """What `restart` needs: the method's name, the seed and the counter."""
-        self._advance(0)
+        self._advance_at_once(0)
         return METHOD, self._sequence, self._counter
 
 

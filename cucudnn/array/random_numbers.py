@@ -22,6 +22,33 @@ WORD = 1 << 64  # counters and keys are taken modulo this
 TWO_PI = 6.283185307179586
 
 
+class Drawn:
+    """A draw that was made while somebody watched, so that it can be made again.
+
+    Parameters
+    ----------
+    stream : Stream
+        Where the counters are from.
+    count : int
+        How many were taken.
+
+    Attributes
+    ----------
+    starts : list of (object, int)
+        The numbers in the graph that are counters, with their distance from the first.
+    keys : list of object
+        Those that are the key.
+    """
+
+    __slots__ = ("count", "keys", "starts", "stream")
+
+    def __init__(self, stream: Any, count: int) -> None:
+        self.stream = stream
+        self.count = count
+        self.starts: list[tuple[Any, int]] = []
+        self.keys: list[Any] = []
+
+
 class Counters(NamedTuple):
     """The counters of one draw: `each` for every value, from `start` on."""
 
@@ -30,6 +57,7 @@ class Counters(NamedTuple):
     each: int
     shape: Shape
     device: str
+    drawn: Drawn | None = None
 
     def bits(self, which: int = 0) -> Node:
         """64 random bits for each value, from one of its counters."""
@@ -38,7 +66,13 @@ class Counters(NamedTuple):
         if self.each != 1:
             index = apply.elementwise(ops.multiply, index, self.each)
         counter = apply.elementwise(ops.add, index, (self.start + which) % WORD)
-        return apply.elementwise(ops.random_bits, counter, self.key)
+        bits = apply.elementwise(ops.random_bits, counter, self.key)
+        if self.drawn is not None:
+            assert counter.inputs
+            assert bits.inputs
+            self.drawn.starts.append((counter.inputs[1].data, which))
+            self.drawn.keys.append(bits.inputs[1].data)
+        return bits
 
 
 def unit(bits: Node, dtype: DType, *, positive: bool = False) -> Node:

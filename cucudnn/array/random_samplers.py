@@ -64,7 +64,7 @@ class Samplers(Stream):
         return record(apply.copy, result, scalar=True) if scalar else result
 
     def _call(self, what: str, given: list[ndarray], shape: Shape, **options: Any) -> ndarray:
-        key, counter = self._advance(1)
+        key, counter = self._advance_at_once(1)
         options |= {"distribution": what, "shape": shape, "key": key, "counter": counter}
         return library.call("sample", *given, **options)[0]
 

@@ -83,11 +83,23 @@ class Stream:
 
     def _advance(self, count: int) -> tuple[int, int]:
         """Take counters; returns the key and the first."""
-        unit.note("draws random numbers")
         with self._lock:
             key, start = self._key, self._counter
             self._counter = (start + count) % WORD
         return key, start
+
+    def _advance_at_once(self, count: int) -> tuple[int, int]:
+        """The same for numbers that are computed now."""
+        unit.note("draws random numbers that are computed at once")
+        return self._advance(count)
+
+    def _counters(self, each: int, shape: Shape, device: str) -> Counters:
+        """So many counters for each value of a draw."""
+        count, watch, drawn = shapes.size(shape) * each, unit.watching(), None
+        if watch is not None:
+            drawn = numbers.Drawn(self, count)
+            watch.draws.append(drawn)
+        return Counters(*self._advance(count), each, shape, device, drawn)
 
     def _where(self, device: Any, operands: tuple[Any, ...] = ()) -> str:
         if device is None:
@@ -103,7 +115,7 @@ class Stream:
         name = self._where(device, parameters)
         operands = [operand(p, name) for p in parameters]
         shape = drawn_shape(size, operands)
-        counters = Counters(*self._advance(shapes.size(shape) * each), each, shape, name)
+        counters = self._counters(each, shape, name)
         return record(
             lambda *nodes: make(counters, *nodes),
             *operands,
@@ -125,12 +137,12 @@ class Stream:
         given = tuple(_parameter(p, kind, name) for p in parameters)
         shape = drawn_shape(size, given)
         each = uniforms + normals * numbers.gaussian_counters(kind)
-        counters = Counters(*self._advance(shapes.size(shape) * each), each, shape, name)
+        counters = self._counters(each, shape, name)
         return Draw(counters, kind, given, size is None and shape == ())
 
     def _host_bits(self, count: int) -> Any:
         """The next bits as a NumPy array: for what needs sorting or searching."""
-        key, start = self._advance(count)
+        key, start = self._advance_at_once(count)
         return philox.bits(np.arange(count, dtype=np.uint64) + np.uint64(start), np.uint64(key))
 
     def _host_units(self, count: int) -> Any:

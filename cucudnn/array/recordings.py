@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,15 +10,23 @@ import numpy as np
 from ..graph import ops
 from ..graph.node import Node, Storage
 from ..lowering import evaluate as evaluation
-from ..lowering.log import recording
+from ..lowering.log import logs, recording
 from ..lowering.replay import Draft, Replay
 from ..settings import Settings, current
 from .guards import Guards, are_same, bits, contents
 from .ndarray import ndarray, wrap
 from .parameter import Parameter
+from .random_generator import shared
+from .random_numbers import WORD
+from .random_stream import Stream
 from .returned import Template, UnfitError, filled
+from .unit import Watch
 
 DEEP = 20  # containers in containers
+
+
+class ChangedError(Exception):
+    """Another thread has written to an argument while a call was repeated: nothing was done."""
 
 
 class Given:
@@ -27,7 +36,8 @@ class Given:
     ----------
     key : tuple
         Equal for calls that are recorded alike.
-    arrays : list of ndarray
+    arrays, nodes : list of ndarray, list of Node
+        With what the arrays show.
     first : dict of Storage to int
         The first of the arrays that shows a memory.
     places, numbers : list of int, list of float
@@ -38,7 +48,7 @@ class Given:
         Tuples, lists, dicts and slices, and what was in them.
     """
 
-    __slots__ = ("arrays", "containers", "first", "key", "numbers", "objects", "places")
+    __slots__ = ("arrays", "containers", "first", "key", "nodes", "numbers", "objects", "places")
 
     def __init__(
         self,
@@ -47,6 +57,7 @@ class Given:
         free: frozenset[int],
     ) -> None:
         self.arrays: list[ndarray] = []
+        self.nodes: list[Node] = []
         self.first: dict[Storage, int] = {}
         self.places: list[int] = []
         self.numbers: list[float] = []
@@ -79,6 +90,7 @@ class Given:
         first = self.first.setdefault(storage, len(self.arrays))
         key += (node.layout, node.device, x._scalar, node.data.address & 15, first)
         self.arrays.append(x)
+        self.nodes.append(node)
 
     def _tree(self, x: Any, key: list[Any], depth: int = 0) -> None:
         kind = type(x)
@@ -113,6 +125,54 @@ class Given:
         return all(are_same(contents(x), items) for x, items in self.containers)
 
 
+class Draw(NamedTuple):
+    """Random numbers, to be drawn again.
+
+    Attributes
+    ----------
+    stream : Stream
+    taken : int
+        Counters.
+    starts : list of (int, int)
+        Slots of counters, and their distance from the first.
+    keys : list of int
+        Slots of the key.
+    """
+
+    stream: Stream
+    taken: int
+    starts: list[tuple[int, int]]
+    keys: list[int]
+
+    def put(self, memory: list[Any]) -> None:
+        """Take counters, and put them where kernels read them."""
+        key, start = self.stream._advance(self.taken)
+        for slot, distance in self.starts:
+            memory[slot] = np.uint64((start + distance) % WORD)
+        for slot in self.keys:
+            memory[slot] = np.uint64(key)
+
+
+class Written(NamedTuple):
+    """An argument that is written to.
+
+    Attributes
+    ----------
+    which : int
+        Of the arrays.
+    slot : int
+        Of what it holds afterwards.
+    layout : Node
+    times : int
+        How often it was written to.
+    """
+
+    which: int
+    slot: int
+    layout: Node
+    times: int
+
+
 class Recording(NamedTuple):
     """A call, to be repeated.
 
@@ -124,6 +184,10 @@ class Recording(NamedTuple):
         By slot, what does not change: constants and arrays that are no arguments.
     arrays, numbers : list of (int, int)
         Slots, and which array or float of the arguments is put there.
+    draws : list of Draw
+        Random numbers that it draws, in order.
+    written : list of Written
+        Arguments that it writes to.
     outputs : list of (int, Node, bool)
         Slots of the arrays that are made, their layouts, and whether they are scalars.
     tree : object
@@ -136,6 +200,8 @@ class Recording(NamedTuple):
     memory: list[Any]
     arrays: list[tuple[int, int]]
     numbers: list[tuple[int, int]]
+    draws: list[Draw]
+    written: list[Written]
     outputs: list[tuple[int, Node, bool]]
     tree: Any
 
@@ -148,24 +214,53 @@ class Recording(NamedTuple):
         return self.guards.hold() and are_apart(given, self.guards)
 
     def again(self, given: Given) -> Any:
-        """The call, with other arrays and numbers of the same kinds."""
+        """The call, with other arrays and numbers of the same kinds.
+
+        Raises
+        ------
+        ChangedError
+            If another thread writes to what it reads or writes.
+        """
         memory = self.memory.copy()
         device = self.replay.device
         with device.lock, device.use():  # so that the arguments stay what they are
             for slot, which in self.arrays:
-                memory[slot] = given.arrays[which]._storage.node.data
+                memory[slot] = given.nodes[which].data
+                if memory[slot] is None:
+                    raise ChangedError
             for slot, which in self.numbers:
                 memory[slot] = given.numbers[which]
+            for draw in self.draws:
+                draw.put(memory)
             self.replay.run(memory)
+            if self.written:
+                self._publish(given, memory)
         made = []
         with recording:
             for slot, layout, scalar in self.outputs:
-                node = Node(
-                    ops.leaf, (), layout.shape, layout.dtype, layout.strides, layout.device, (),
-                    memory[slot], None, layout.layout,
-                )  # fmt: skip
-                made.append(wrap(node, scalar))
+                made.append(wrap(_stored(layout, memory[slot]), scalar))
         return filled(self.tree, given.arrays, made)
+
+    def _publish(self, given: Given, memory: list[Any]) -> None:
+        """Let everybody see what was written."""
+        storages = [given.arrays[w.which]._storage for w in self.written]
+        with recording:
+            for storage, w in zip(storages, self.written, strict=True):
+                if storage.node is not given.nodes[w.which]:
+                    raise ChangedError
+            for storage, w in zip(storages, self.written, strict=True):
+                node = _stored(w.layout, memory[w.slot])
+                logs[node.device].add(storage)  # first: Ctrl-C may come after any call
+                storage.version += w.times
+                storage.node = node
+
+
+def _stored(layout: Node, data: Any) -> Node:
+    """Memory of a layout, as a node."""
+    return Node(
+        ops.leaf, (), layout.shape, layout.dtype, layout.strides, layout.device, (), data, None,
+        layout.layout,
+    )  # fmt: skip
 
 
 def are_apart(given: Given, guards: Guards) -> bool:
@@ -176,8 +271,9 @@ def are_apart(given: Given, guards: Guards) -> bool:
 
 
 def recording_of(
-    draft: Draft, guards: Guards, given: Given, parameters: list[Parameter], returned: Any
-) -> Recording:
+    draft: Draft, guards: Guards, given: Given, parameters: list[Parameter], watch: Watch,
+    returned: Any,
+) -> Recording:  # fmt: skip
     """What is to be kept of a call that was evaluated.
 
     Raises
@@ -185,15 +281,27 @@ def recording_of(
     UnfitError
         If it made or returned something that cannot be made again.
     """
-    ours = {id(x._storage.node): i for i, x in reversed(list(enumerate(given.arrays)))}
+    drawn = watch.draws
+    ours = {id(node): i for i, node in reversed(list(enumerate(given.nodes)))}
     others = {id(x._storage.node) for x in guards.arrays}
     shown = {id(x): i for i, p in enumerate(parameters) for x in p.shown}
+    draws = [Draw(d.stream, d.count, [], []) for d in drawn]
+    known_streams = {id(shared), *map(id, guards.objects())}
+    if any(id(d.stream) not in known_streams for d in drawn):
+        raise UnfitError("it makes a generator of random numbers")
+    starts = {id(x): (i, which) for i, d in enumerate(drawn) for x, which in d.starts}
+    keys = {id(x): i for i, d in enumerate(drawn) for x in d.keys}
     memory: list[Any] = [None] * len(draft.shadows)
     arrays, numbers = [], []
     for slot, node in draft.leaves:
         if node.op is ops.scalar:
             if id(node.data) in shown:
                 numbers.append((slot, shown[id(node.data)]))
+            elif id(node.data) in starts:
+                number, distance = starts[id(node.data)]
+                draws[number].starts.append((slot, distance))
+            elif id(node.data) in keys:
+                draws[keys[id(node.data)]].keys.append(slot)
             memory[slot] = node.data
         elif id(node) in ours:
             arrays.append((slot, ours[id(node)]))
@@ -201,13 +309,29 @@ def recording_of(
             memory[slot] = node.data
         else:
             raise UnfitError("it reads an array that is no argument, and not known to it by a name")
+    written = _written(watch, given, draft)
     known = [x for x, _ in given.containers] + guards.objects()
     template = Template(given.arrays, guards.arrays, known, draft)
     tree = template.of(returned)
     replay = draft.finished()
     if replay is None:
-        raise UnfitError("it writes to an array, or has nothing to compute")
-    return Recording(current(), guards, replay, memory, arrays, numbers, template.outputs, tree)
+        raise UnfitError("it has nothing to compute")
+    return Recording(
+        current(), guards, replay, memory, arrays, numbers, draws, written, template.outputs, tree
+    )
 
 
-__all__ = ["Given", "Recording", "are_apart", "recording_of"]
+def _written(watch: Watch, given: Given, draft: Draft) -> list[Written]:
+    """The arguments that were written to."""
+    found = []
+    for storage, times in Counter(watch.written).items():
+        which, node = given.first.get(storage), storage.node
+        if which is not None:
+            slot = draft.slot(node)
+            if slot is None or node.data is None:
+                raise UnfitError("what it wrote to an argument was not computed with the rest")
+            found.append(Written(which, slot, draft.shadows[slot], times))
+    return found
+
+
+__all__ = ["ChangedError", "Given", "Recording", "are_apart", "recording_of"]

@@ -11,8 +11,9 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from types import CodeType
+from typing import Any
 
-from ..graph.node import Node, pending_closure
+from ..graph.node import Node, Storage, pending_closure
 from ..lowering import evaluate as evaluation
 from ..lowering.device import get
 from ..lowering.log import live_pending
@@ -32,13 +33,19 @@ class Watch:
         Empty if there was nothing.
     line : tuple of (code, instruction) or None
         Where.
+    draws : list of Drawn
+        The random numbers that it drew, in order.
+    written : list of Storage
+        What it wrote to, once for each time.
     """
 
-    __slots__ = ("line", "why")
+    __slots__ = ("draws", "line", "why", "written")
 
     def __init__(self) -> None:
         self.why = ""
         self.line: tuple[CodeType, int] | None = None
+        self.draws: list[Any] = []
+        self.written: list[Storage] = []
 
 
 class _State(threading.local):
@@ -133,10 +140,15 @@ def watched() -> Iterator[Watch]:
         state.watch = before
 
 
+def watching() -> Watch | None:
+    """Who watches what this thread does."""
+    return None if state.tracing else state.watch
+
+
 def note(why: str) -> None:
     """Say to who watches that something happens which is more than to record an operation."""
-    watch = state.watch
-    if watch is not None and not watch.why and not state.tracing:
+    watch = watching()
+    if watch is not None and not watch.why:
         watch.why, watch.line = why, user_line()
 
 

@@ -27,13 +27,18 @@ class Draft:
     Attributes
     ----------
     leaves : list of (int, Node)
-        The stored nodes and the Python scalars that it reads, with their slots.
+        The stored nodes and the Python scalars that it reads, with their slots, which come last.
+    plain : bool
+        Whether there is something to compute, and nothing else is computed with it.
+    waited : bool
+        Whether other arrays that wait for what is overwritten are computed before, this time.
     """
 
     def __init__(self, device: Device, roots: list[Node]) -> None:
         self.device = device
         decided, nodes, asked = evaluation.settle(device, roots, set())
-        self.plain = bool(nodes) and not decided.in_place  # of extent 0 there is nothing to compute
+        self.waited = bool(decided.first)
+        self.plain = bool(nodes) and not self.waited
         if not nodes:
             self.leaves, self.shadows = [], []
             return
@@ -59,9 +64,7 @@ class Draft:
         plan = evaluation.known_plan(self.device, signature.key)
         if plan is None or plan.shifts != signature.shifts:
             return None
-        if any(isinstance(s, KernelStep) and s.base >= 0 for s in plan.steps):
-            return None
-        return Replay(self.device, plan, self.shadows)
+        return Replay(self.device, plan, self.shadows, len(self.shadows) - len(self.leaves))
 
 
 def _shadow(node: Node) -> Node:
@@ -73,10 +76,11 @@ def _shadow(node: Node) -> Node:
 
 
 class Replay:
-    """The steps of a plan over slots of memory."""
+    """The steps of a plan over slots of memory, of which the first so many are computed."""
 
-    def __init__(self, device: Device, plan: Plan, shadows: list[Node]) -> None:
+    def __init__(self, device: Device, plan: Plan, shadows: list[Node], computed: int) -> None:
         self.device = device
+        self.computed = computed
         self.plan = plan
         self.edition = evaluation.edition(device.name)
         self.shadows = shadows
@@ -113,6 +117,9 @@ class Replay:
         logs[self.device.name].made += self.plan.made
 
     def _step(self, step: Step, memory: list[Any]) -> None:
+        if type(step) is KernelStep and step.base >= 0:
+            self._write(step, memory)
+            return
         outputs = [self.device.allocate(self.plan.sizes[i]) for i in step.outputs]
         if isinstance(step, KernelStep):
             arguments = [memory[i] for i in step.arguments]
@@ -123,6 +130,20 @@ class Replay:
             self._call(step, outputs[0], memory)
         for slot, buffer in zip(step.outputs, outputs, strict=True):
             memory[slot] = buffer
+
+    def _write(self, step: KernelStep, memory: list[Any]) -> None:
+        """A write: in place where the memory was computed here, since others may need what was
+        given."""
+        buffer, in_place = memory[step.base], step.in_place and step.base < self.computed
+        if not in_place:
+            node = self.shadows[step.base]
+            buffer = self.device.duplicate(buffer, node)
+            evaluation.statistics.copied += node.nbytes
+        arguments = [memory[i] for i in step.arguments]
+        scalars = [memory[i] for i in step.scalars]
+        evaluation.statistics.launches += 1
+        step.call.ready(arguments, [buffer], scalars, in_place).run()
+        memory[step.outputs[0]] = buffer
 
     def _launch(self, step: GraphStep, memory: list[Any]) -> bool:
         """Launch a graph; False if it cannot be launched now."""

@@ -642,14 +642,21 @@ def test_settings_are_looked_at(device, recorded):
 
 
 REASONS = {
-    "writes to an array": lambda x: x.__iadd__(1),
-    "cucudnn.random does more": lambda x: x + xp.random.rand(3),
+    "what it depends on changed while it ran": lambda x: WRITTEN.__iadd__(x),
+    "cucudnn.random.default_rng does more": lambda x: x * xp.random.default_rng(0).random(3),
+    "are computed at once": lambda x: x + xp.random.permutation(3),
+    "makes generators of random numbers": lambda x: x * RNG.spawn(1)[0].random(3),
+    "starts a generator anew": lambda x: (START(0), x * xp.random.rand(3))[1],
     "print does more than compute": lambda x: print(end="") or x + 1,
     "it returned nothing that waited": lambda x: 3,
     "it returns a set": lambda x: (x + 1, {1}),
     "perf_counter cannot be looked at": lambda x: x + time.perf_counter() * 0,
     "takes values of the host": lambda x: x + np.arange(3.0),
 }
+
+
+RNG, START = xp.random.default_rng(0), xp.random.seed
+WRITTEN = xp.zeros(3)
 
 
 @pytest.mark.usefixtures("fused")
@@ -1006,3 +1013,216 @@ def test_a_recording_is_made_anew_when_plans_are_forgotten(device, fused, monkey
             np.testing.assert_array_equal(xp.asnumpy(f(x)), expected)
             assert len(made) == count
         evaluate.forget_plans(device)
+
+
+# --- draws and writes -----------------------------------------------------------------------------
+
+
+def mixed(x, rng):
+    y = x + rng.normal(size=x.shape)
+    rng.random(5)  # nobody reads them
+    return y * rng.integers(0, 9, size=x.shape), rng.uniform(x, x + 1)
+
+
+DRAWS = {
+    "arguments": mixed,
+    "a global": lambda x, rng: x * RNG.standard_exponential(x.shape, dtype=xp.float32),
+    "the module": lambda x, rng: x + xp.random.rand(*x.shape) * xp.random.normal(size=()),
+    "two": lambda x, rng: (rng.laplace(size=3), RNG.logistic(size=3), rng.gumbel(size=3)),
+    "layers": lambda x, rng: xp.nn.dropout(x, 0.5, rng=rng),
+    "one": lambda x, rng: rng.random(),
+    "none": lambda x, rng: x + rng.random(0).sum(),
+}
+
+
+@pytest.mark.usefixtures("fused")
+@pytest.mark.parametrize("name", DRAWS)
+def test_draws_go_on(device, name):
+    """The same numbers as without `jit`, and the generators stand where they would."""
+
+    def run(function):
+        rng = xp.random.default_rng(3)
+        RNG._counter = 0
+        xp.random.seed(4)
+        found = []
+        for turn in range(5):
+            got = function(xp.full(4, float(turn)), rng)
+            found += [np.asarray(a) for a in (got if isinstance(got, tuple) else (got,))]
+            if turn == 2:
+                xp.random.seed(7)
+                rng.random(11)
+        more = [np.asarray(r.random(3)) for r in (rng, RNG, xp.random)]
+        return [*found, *more]
+
+    jitted = xp.jit(DRAWS[name])
+    for got, want in zip(run(jitted), run(DRAWS[name]), strict=True):
+        same(got, want)
+    assert xp.jit_info(jitted)[:3] == (4, 1, 0)
+
+
+@pytest.mark.usefixtures("fused")
+def test_a_generator_made_inside_starts_anew(device):
+    make = xp.random.default_rng
+
+    @xp.jit
+    def f(x):
+        return x + make(0).random(3)
+
+    x = xp.ones(3)
+    want = f.__wrapped__(x)
+    for _ in range(3):
+        same(f(x), want)
+
+
+@pytest.mark.usefixtures("fused")
+def test_another_generator_is_another_recording(device):
+    f = xp.jit(lambda rng: rng.random(3) * 2)
+    for seed in (1, 2):
+        one, other = xp.random.default_rng(seed), xp.random.default_rng(seed)
+        for _ in range(3):
+            same(f(one), other.random(3) * 2)
+    assert xp.jit_info(f)[:2] == (4, 2)
+
+
+def descend(w, g):
+    w -= 0.5 * g
+    return (w * w).sum()
+
+
+def shift(x, y):
+    x[1:-1] = x[:-2] + x[2:]
+
+
+def spread(x, y):
+    x += 1
+    y[:2] = x[:2] * 3
+    return x[1:], y
+
+
+def inside(x, y):
+    z = xp.zeros_like(x) if isinstance(x, xp.ndarray) else np.zeros_like(x)
+    z[2:] = x[2:] * 2
+    z[0] = 7
+    return z
+
+
+def again(x, y):
+    x *= 2
+    x[0] = 5
+    x += y
+    return x
+
+
+def turned(x, y):
+    x[...] = x[::-1]
+    return x
+
+
+def masked(x, y):
+    x[x > 2] = 0
+    return x + 1
+
+
+def before(x, y):
+    z = x + 1
+    x *= 3
+    return z, x, {"y": y * x}
+
+
+def same_array(x, y):
+    x[2:] = y[:-2]
+    y += x
+
+
+WRITES = [descend, shift, spread, inside, again, turned, masked, before, same_array]
+
+
+def leaves(tree):
+    if isinstance(tree, dict):
+        return leaves(list(tree.values()))
+    if isinstance(tree, (tuple, list)):
+        return [a for part in tree for a in leaves(part)]
+    return [] if tree is None else [np.array(tree)]
+
+
+@pytest.mark.usefixtures("fused")
+@pytest.mark.parametrize("alias", [False, True])
+@pytest.mark.parametrize("function", WRITES)
+def test_writes_are_seen(device, function, alias):
+    """By arguments, their views, and what was recorded before and after, as with NumPy."""
+
+    def run(call, space):
+        x = space.asarray(np.random.default_rng(0).integers(0, 9, 6).astype(float))
+        y = x if alias else space.asarray(np.arange(6.0))
+        window, found = x[2:4], []
+        for turn in range(5):
+            waits = x * 10  # recorded before the write
+            version = x._storage.version if space is xp else 0
+            found += leaves(call(x, y))
+            found += leaves([waits, x, y, window, window + 1])
+            if space is xp and function is not inside:
+                assert x._storage.version > version
+            if turn == 2:
+                window[0] = 100
+        return found
+
+    jitted = xp.jit(function)
+    got, want = run(jitted, xp), run(function, np)
+    for a, b in zip(got, want, strict=True):
+        same(a, b)
+    assert xp.jit_info(jitted).repeated >= 3, xp.jit_info(jitted)
+
+
+@pytest.mark.usefixtures("fused")
+def test_a_write_takes_no_memory_that_others_have(device):
+    f = xp.jit(shift)
+    for turn in range(4):
+        x = xp.asarray(np.arange(5.0) + turn)
+        shown = np.asarray(x)  # a read-only snapshot
+        f(x, x)
+        same(shown, np.arange(5.0) + turn)
+        want = np.arange(5.0) + turn
+        want[1:-1] = want[:-2] + want[2:]
+        same(x, want)
+
+
+@pytest.mark.usefixtures("fused")
+def test_an_argument_that_somebody_writes_meanwhile(device, monkeypatch):
+    """Then the call is made as if it were not decorated."""
+    f = xp.jit(descend)
+    x, g = xp.zeros(3), xp.ones(3)
+    f(x, g)
+    f(x, g)
+    run = recordings.Replay.run
+
+    def late(replay, memory):
+        x[0] = 10
+        run(replay, memory)
+
+    monkeypatch.setattr(recordings.Replay, "run", late)
+    f(x, g)
+    same(x, [9.5, -1.5, -1.5])
+    assert xp.jit_info(f) == (1, 1, 1, "an argument was written to meanwhile")
+
+
+@pytest.mark.usefixtures("fused")
+def test_threads_that_write_to_arrays_of_their_own(device):
+    f = xp.jit(again)
+    found = {}
+
+    def work(number):
+        x, y = xp.zeros(5), xp.full(5, float(number))
+        for _ in range(50):
+            f(x, y)
+        found[number] = np.asarray(x)
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for number, got in found.items():
+        want = np.zeros(5)
+        for _ in range(50):
+            again(want, np.full(5, float(number)))
+        same(got, want)
