@@ -72,9 +72,12 @@ def jit(function: Any = None, /, *, static_argnames: str | Iterable[str] = ()) -
     shapes and dtypes records nothing: it runs the kernels of the first one. That holds as long as
     everything else that the function depends on is what it was: its globals, closure, defaults,
     attributes of objects, Python numbers (floats that are only operands of operators may change).
-    A function of which that cannot be known, or that writes to arrays, draws random numbers or
-    takes arrays of other libraries, is called each time; `jit_info` says why. So is one that reads
-    a value, after a warning that names the line.
+    Random numbers go on where their generators are, and what is written to arguments is seen by all
+    who share their memory.
+
+    A function of which that cannot be known, or that writes to other arrays, takes arrays of other
+    libraries, or calls what runs at once, is called each time; `jit_info` says why. So is one that
+    reads a value, after a warning that names the line.
 
     Outside of it, operations on memory that others can write (a large torch tensor, `from_dlpack`)
     run one by one when they are recorded. Inside, they wait, and run with the arrays that are

@@ -12,6 +12,7 @@ from ..graph.node import Node, Storage
 from ..lowering import evaluate as evaluation
 from ..lowering.log import logs, recording
 from ..lowering.replay import Draft, Replay
+from ..lowering.writes import SMALL
 from ..settings import Settings, current
 from .guards import Guards, are_same, bits, contents
 from .ndarray import ndarray, wrap
@@ -316,6 +317,8 @@ def recording_of(
     replay = draft.finished()
     if replay is None:
         raise UnfitError("it has nothing to compute")
+    if replay.copied > SMALL:
+        raise UnfitError("it writes to parts of arguments that are too large to be copied")
     return Recording(
         current(), guards, replay, memory, arrays, numbers, draws, written, template.outputs, tree
     )

@@ -76,7 +76,13 @@ def _shadow(node: Node) -> Node:
 
 
 class Replay:
-    """The steps of a plan over slots of memory, of which the first so many are computed."""
+    """The steps of a plan over slots of memory, of which the first so many are computed.
+
+    Attributes
+    ----------
+    copied : int
+        Bytes that a run copies where an evaluation may write in place.
+    """
 
     def __init__(self, device: Device, plan: Plan, shadows: list[Node], computed: int) -> None:
         self.device = device
@@ -88,6 +94,8 @@ class Replay:
         names = (s.epilogue.split() for s in plan.steps if isinstance(s, LibraryStep))
         self.knows_scalars = any(name not in OPERANDS for steps in names for name in steps)
         self._operations = sum(len(s.nodes) for s in plan.steps)
+        writes = [s.base for s in plan.steps if isinstance(s, KernelStep) and s.base >= computed]
+        self.copied = sum(shadows[base].nbytes for base in writes)
 
     @property
     def is_current(self) -> bool:

@@ -1187,6 +1187,21 @@ def test_a_write_takes_no_memory_that_others_have(device):
 
 
 @pytest.mark.usefixtures("fused")
+def test_parts_of_what_is_large_are_written_in_place(device):
+    f = xp.jit(shift)
+    x, y = xp.zeros(100_000), xp.zeros(3)
+    xp.flush(x)
+    for _ in range(3):
+        f(x, y)
+    assert xp.jit_info(f)[:3] == (0, 0, 3)
+    assert "too large to be copied" in xp.jit_info(f).reason
+    whole = xp.jit(descend)
+    for _ in range(3):
+        whole(x, x)
+    assert xp.jit_info(whole)[:3] == (2, 1, 0)
+
+
+@pytest.mark.usefixtures("fused")
 def test_an_argument_that_somebody_writes_meanwhile(device, monkeypatch):
     """Then the call is made as if it were not decorated."""
     f = xp.jit(descend)
