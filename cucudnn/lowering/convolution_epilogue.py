@@ -12,7 +12,8 @@ from .group import NOWHERE, Epilogue, Group, through_view
 
 WORTHWHILE = 1 << 20  # bytes of a result from which on cuDNN compiles a kernel for it
 
-refused: set[Problem] = set()  # those whose kernel was slower than a convolution and a kernel
+# Those that cuDNN has no plan for after all, or one that is slower than a convolution and a kernel.
+refused: set[Problem] = set()
 
 _SMALL: Pattern = (ops.exp, (ops.negative, (ops.abs_, X)))
 _SIGMOID: Pattern = (
@@ -104,8 +105,9 @@ def _is_good(node: Node, steps: tuple[str, ...]) -> bool:
     """Whether cuDNN's plan for a convolution and what follows is right and worth having."""
     quality = cudnn_table.plan_of(node, steps)
     if quality == "precompiled":
-        return steps == ("bias",)
-    if quality != "runtime" or node.nbytes < WORTHWHILE:
+        if steps != ("bias",):
+            return False
+    elif quality != "runtime" or node.nbytes < WORTHWHILE:
         return False
     images, weight = node.inputs or (node, node)
     found = cudnn_graph.problem_of(

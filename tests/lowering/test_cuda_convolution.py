@@ -36,14 +36,38 @@ def layer(dtype):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_without_cudnn(cudnn, monkeypatch, dtype):
-    """One warning, and the same values."""
+    """One warning, and the same values. What follows is generated from the second call on."""
+    epilogues = importlib.import_module("cucudnn.lowering.convolution_epilogue")
     monkeypatch.setattr(cudnn, "missing", lambda: "there is no library")
     monkeypatch.setattr(cudnn, "_plans", {})
+    monkeypatch.setattr(epilogues, "refused", set())
     monkeypatch.setattr(cudnn, "_warned", False)
     mine, theirs = layer(dtype)
     with pytest.warns(RuntimeWarning, match=r"without cuDNN.*there is no library.*cucudnn\[cuda13"):
         close(xp.nn.conv2d(*mine, padding=1), F.conv2d(*theirs, padding=1), dtype, 4)
-    close(xp.nn.conv2d(*mine, padding=1), F.conv2d(*theirs, padding=1), dtype, 4)
+    y = xp.nn.conv2d(*mine, padding=1)
+    assert len(xp.explain(y).kernels) == 1
+    close(y, F.conv2d(*theirs, padding=1), dtype, 4)
+
+
+def test_no_plan_after_all(cudnn, monkeypatch):
+    """Then the graph is planned anew, and the kernel is generated."""
+    if cudnn.missing():
+        pytest.skip("cuDNN is not installed")
+    epilogues = importlib.import_module("cucudnn.lowering.convolution_epilogue")
+    monkeypatch.setattr(epilogues, "refused", set())
+    monkeypatch.setattr(epilogues, "WORTHWHILE", 0)
+    answers = iter([None, None, False])
+    monkeypatch.setattr(cudnn._workshop, "ask", lambda planner: next(answers))
+    arrays = [normal(*s, dtype="float16") for s in [(3, 8, 11, 8), (16, 8, 3, 3), (16,)]]
+    mine, theirs = [xp.asarray(a) for a in arrays], [tensor(a) for a in arrays]
+    xp.flush(*mine)
+    kernels = []
+    for _ in range(5):
+        y = xp.nn.silu(xp.nn.conv2d(*mine))
+        kernels.append(len(xp.explain(y).kernels))
+        close(y, F.silu(F.conv2d(*theirs)), "float16", 4)
+    assert kernels == [0, 0, 0, 1, 1]
 
 
 @pytest.mark.parametrize("epilogue", ["", "relu", "silu", "sigmoid", "tanh", "gelu"])

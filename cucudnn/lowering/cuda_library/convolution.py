@@ -45,18 +45,27 @@ def convolution(
     steps = tuple(epilogue.split())
     done = _by_cudnn(node, x, weight, out, steps, operands)
     if done is None:
-        if steps:
-            convolution(node, out, x, weight)
-            _finish(node, out, operands, steps)
-        else:
+        if not steps:
             convolution_products(node, out, x, weight)
+            return None
+        convolution(node, out, x, weight)
+        _finish(node, out, operands, steps)
+        found = _problem(node, x, weight, out, steps)
+        if found is not None and cudnn.lacks(found[0], x.device.id):
+            _refuse(node, found[0])
         return None
     if cudnn.is_new(done.problem) and _is_slow(node, out, x, weight, operands, steps):
         cudnn.forget(done.problem, x.device.id)
-        convolution_epilogue.refused.add(done.problem)
-        evaluate.forget_plans(node.device)
+        _refuse(node, done.problem)
         return None
     return functools.partial(done.plan.at, Y) if done.in_place else None
+
+
+def _refuse(node: Node, problem: Problem) -> None:
+    """From now on, generate a kernel for what follows the convolution."""
+    if problem not in convolution_epilogue.refused:
+        convolution_epilogue.refused.add(problem)
+        evaluate.forget_plans(node.device)
 
 
 def _is_slow(
@@ -119,15 +128,22 @@ class _Done(NamedTuple):
     in_place: bool  # every operand was read and written where it lay
 
 
+def _problem(
+    node: Node, x: Any, weight: Any, y: Any, steps: tuple[str, ...]
+) -> tuple[Problem, tuple[bool, ...]] | None:
+    """What cuDNN is asked, as `problem_of` says it."""
+    return cudnn_graph.problem_of(
+        node.op.name, node.attrs, node.dtype.name, (x.shape, weight.shape, y.shape),
+        (x.strides, weight.strides, y.strides), steps,
+    )  # fmt: skip
+
+
 def _by_cudnn(
     node: Node, x: Any, weight: Any, y: Any, steps: tuple[str, ...] = (),
     operands: Sequence[Any] = (),
 ) -> _Done | None:  # fmt: skip
     """Let cuDNN compute the node's operand of the three. None if it has no plan for that."""
-    found = cudnn_graph.problem_of(
-        node.op.name, node.attrs, node.dtype.name, (x.shape, weight.shape, y.shape),
-        (x.strides, weight.strides, y.strides), steps,
-    )  # fmt: skip
+    found = _problem(node, x, weight, y, steps)
     if found is None:
         return None
     problem, fits = found

@@ -139,6 +139,11 @@ def _made(planner: Planner) -> Plan | None:
     return Plan(path.read_bytes(), _handle(planner.index))
 
 
+def lacks(problem: Problem, index: int) -> bool:
+    """Whether it is known that there is no plan."""
+    return bool(missing()) or _plans.get((problem, index), _plans) is None
+
+
 def is_new(problem: Problem) -> bool:
     """Whether a plan has been made beside what ran, and this is the first to ask so."""
     if problem not in _new:
