@@ -1,17 +1,32 @@
-"""The map template of CUDA: one tile a block, 16-byte accesses where the operands allow them."""
+"""The map template of CUDA: one tile a block, 16-byte accesses where the operands allow them, else
+patches of neighbours in a few rows, if rows are long."""
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
+
 from ..graph import dtypes
 from . import dialect
-from .cuda_text import THREADS, coordinates, lines, neighbour_text, store, unroll
+from .cuda_text import (
+    THREADS,
+    coordinates,
+    element_text,
+    kept_pointers,
+    lines,
+    neighbour_text,
+    store,
+    unroll,
+)
 from .dialect import Writer, offset_text
-from .kernel import Kernel
+from .kernel import PATCH, Kernel
 
 
 def map_text(w: Writer, kernel: Kernel) -> None:
     if kernel.vector > 1:
         _map_vector(w, kernel)
+        return
+    if kernel.patches:
+        _map_patches(w, kernel)
         return
     axes = range(kernel.rank)
     total = " * ".join(f"n{a}" for a in axes) or "1"
@@ -21,6 +36,55 @@ def map_text(w: Writer, kernel: Kernel) -> None:
     lines(w, kernel, kernel.body, "p", axes)
     for k, output in enumerate(kernel.outputs):
         store(w, kernel, k, f"q{k}[{offset_text(f'b{k}', output.classes, axes)}]")
+
+
+def _map_patches(w: Writer, kernel: Kernel) -> None:
+    """Neighbours of a few rows: the threads of a block lie side by side."""
+    down, last = kernel.rank - 2, kernel.rank - 1
+    (rows, across), inner = PATCH, range(down, kernel.rank)
+    w(f"const uidx patches = (uidx)((n{last} + {across - 1}) / {across});")
+    w("const uidx strip = blockIdx.x / patches;")
+    w(f"const idx left = (idx)(blockIdx.x % patches) * {across} + threadIdx.x;")
+    place = "strip"
+    if down:
+        w(f"const uidx strips = (uidx)((n{down} + {rows - 1}) / {rows});")
+        coordinates(w, range(down), "strip / strips")
+        place = "(strip % strips)"
+    w(f"const idx top = (idx){place} * {rows};")
+    kept_pointers(w, kernel, range(down))
+    loads, columns = _loads(kernel), across // THREADS
+    for k in loads:
+        w(f"{dtypes.storage_type(kernel.arguments[k].dtype)} g{k}[{rows * columns}];")
+
+    def each() -> AbstractContextManager[None]:
+        w("#pragma unroll")
+        return w.block(f"for (int u = 0; u < {rows * columns}; ++u)")
+
+    def here() -> AbstractContextManager[None]:
+        w(f"const idx i{down} = top + u / {columns};")
+        w(f"const idx i{last} = left + u % {columns} * {THREADS};")
+        return w.block(f"if (i{down} < n{down} && i{last} < n{last})")
+
+    def element(i: int) -> str:
+        value = kernel.values[i]
+        if kernel.arguments[value.number].memory:
+            return dialect.load(value, f"g{value.number}[u]")
+        return element_text(kernel, i, "k", inner)
+
+    with each(), here():
+        for k in loads:
+            w(f"g{k}[u] = k{k}[{offset_text(f'a{k}', kernel.arguments[k].classes, inner)}];")
+    with each(), here():
+        dialect.assign(w, kernel, kernel.body, element)
+        for k, output in enumerate(kernel.outputs):
+            store(w, kernel, k, f"y{k}[{offset_text(f'b{k}', output.classes, inner)}]")
+
+
+def _loads(kernel: Kernel) -> list[int]:
+    """The arguments that are in memory."""
+    numbers = [i for i in kernel.body if kernel.values[i].kind == "argument"]
+    found = [kernel.values[i].number for i in numbers]
+    return [k for k in found if kernel.arguments[k].memory]
 
 
 def _map_vector(w: Writer, kernel: Kernel) -> None:
@@ -36,10 +100,7 @@ def _map_vector(w: Writer, kernel: Kernel) -> None:
     w(f"const idx row = (n{last} + {v - 1}) / {v};")
     w(f"const idx total = {lead + ' * row' if lead else 'row'};")
     w(f"const idx first = (idx)blockIdx.x * {THREADS * groups} + threadIdx.x;")
-    loads = [i for i in kernel.body if kernel.values[i].kind == "argument"]
-    vectors = [
-        kernel.values[i].number for i in loads if kernel.arguments[kernel.values[i].number].memory
-    ]
+    vectors = _loads(kernel)
     for k in vectors:
         argument = kernel.arguments[k]
         c_type = dtypes.storage_type(argument.dtype)

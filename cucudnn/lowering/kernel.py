@@ -30,6 +30,9 @@ SCAN_WARP, SCAN_BLOCK = 512, 8192  # elements that a warp and a block take, at m
 SCAN_SPAN, SCAN_ROWS = 32 * SCAN_TILE, 64  # of so few rows, the CPU's threads share such parts
 PAIRS = 64  # elements of each of two axes from which on pairs of them are taken by tiles
 INDEX = Node(ops.iota, (), (2**62,), dtypes.int64, (8,), "")  # of an axis, where nobody asked
+PATCH = (4, 2 * 256)  # rows and neighbours in each that a block of a map has without vectors
+PATCHES = 256  # such blocks, from which on it has
+FLIGHT = 48  # words that a thread of it reads at once, at most
 WIDE = 2**31 - 2**22  # elements from which on indices have 64 bits; the last part may run over
 
 
@@ -110,6 +113,7 @@ class Kernel:
     after: tuple[int, ...] = ()  # and lines once the nested ones are known
     wide: bool = False  # 64-bit indices
     vector: int = 1  # elements a thread reads at once, where everything is aligned
+    patches: bool = False  # of a map without vectors: a block has neighbours of a few rows
 
     @property
     def rank(self) -> int:

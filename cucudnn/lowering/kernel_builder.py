@@ -280,6 +280,10 @@ def build(group: Group, device: str, cluster: int = CLUSTER) -> Bound:
         tile=tile,
         wide=cuda and classes.is_wide(launch),
         vector=vector,
+        patches=cuda
+        and not builder.reductions
+        and vector == 1
+        and classes.has_patches(builder, launch),
     )
     if group.scans:  # the classes of reductions are others
         kernel = classes.of_scan(kernel, kept, n, by_columns, cuda)

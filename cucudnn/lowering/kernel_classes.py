@@ -14,7 +14,10 @@ from .kernel import (
     CHUNK,
     COLUMNS,
     FEW,
+    FLIGHT,
     PAIRS,
+    PATCH,
+    PATCHES,
     SCAN_BLOCK,
     SCAN_GROUP,
     SCAN_ROWS,
@@ -28,6 +31,7 @@ from .kernel import (
     Kernel,
     Launch,
     Output,
+    is_guarded,
     is_index,
     widest,
 )
@@ -222,6 +226,24 @@ def vector(
     return 1
 
 
+def has_patches(builder: Builder, launch: Launch) -> bool:
+    """True for a map of many long rows, as the steps of a stencil: then a block's place is
+    computed, not each element's, neighbours in the next rows are read by the same block, and a
+    thread has several loads in flight."""
+    if len(launch.extents) < 2 or any(v.op is not None and v.op.loops for v in builder.values):
+        return False
+    if any(v.kind == "table" or is_guarded(v) for v in builder.values):
+        return False  # positions are computed in any case, and conditions differ
+    words = sum(max(1, n.dtype.itemsize // 4) for n, _ in builder.arguments if not is_index(n))
+    rows, across = PATCH
+    if words * rows * across > FLIGHT * 256:
+        return False
+    *outer, down, last = launch.extents
+    patches = -(-down // rows) * -(-last // across)
+    full = 5 * down * last >= 3 * patches * rows * across
+    return full and shapes.size(tuple(outer)) * patches >= PATCHES
+
+
 def _has_positions(builder: Builder) -> bool:
     return any(r.op in (ops.argmax, ops.argmin) for r in builder.reductions)
 
@@ -242,6 +264,7 @@ def _misaligned(node: Node) -> int:
 
 __all__ = [
     "columns",
+    "has_patches",
     "is_column",
     "is_few",
     "is_resident_column",

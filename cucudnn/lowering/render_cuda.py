@@ -22,7 +22,7 @@ from .cuda_scan_text import COUNTERS, slot_words, slots
 from .cuda_text import CHUNK, MAX_PARTS, THREADS, WARPS, decode, lanes_go_on, unroll
 from .cuda_tile import sides, tile_text
 from .dialect import Layout, Writer
-from .kernel import RESIDENT, SCAN_TILE, SCAN_WARP, Kernel, Launch
+from .kernel import PATCH, RESIDENT, SCAN_TILE, SCAN_WARP, Kernel, Launch
 
 ROOM = 4  # blocks of 256 threads on a multiprocessor, if a thread has no more than 64 registers
 BLOCKS = 132 * ROOM  # as many as run at once on the largest chips
@@ -153,8 +153,7 @@ def grid(kernel: Kernel, launch: Launch) -> Grid:
     """The grid of a launch."""
     count = shapes.size(launch.extents)
     if not kernel.reductions:
-        per_thread = kernel.vector * unroll(kernel) if kernel.vector > 1 else 1
-        return Grid(_ceil(count, per_thread * THREADS), THREADS)
+        return _grid_of_map(kernel, launch, count)
     kept = shapes.size(launch.extents[: kernel.kept])
     n = count // kept
     if kernel.tile:
@@ -187,6 +186,15 @@ def grid(kernel: Kernel, launch: Launch) -> Grid:
     last = launch.extents[kernel.kept - 1]
     blocks = kept // last * _ceil(last, kernel.columns)
     return _shared_out(blocks, n) if kernel.few else Grid(blocks, THREADS, 1, n)
+
+
+def _grid_of_map(kernel: Kernel, launch: Launch, count: int) -> Grid:
+    """A patch a block, or so many elements a thread."""
+    if kernel.patches:
+        (rows, across), (*outer, down, last) = PATCH, launch.extents
+        return Grid(shapes.size(tuple(outer)) * _ceil(down, rows) * _ceil(last, across), THREADS)
+    per_thread = kernel.vector * unroll(kernel) if kernel.vector > 1 else 1
+    return Grid(_ceil(count, per_thread * THREADS), THREADS)
 
 
 def _grid_of_scan(kernel: Kernel, launch: Launch, kept: int, n: int) -> Grid:

@@ -79,6 +79,7 @@ TEXTS = {
     "gather_row": lambda: xp.sum(array(50, 4)[np.arange(20), :], axis=1),
 }
 CUDA_TEXTS = TEXTS | {
+    "map_patches": lambda: _stencil(array(1100, 1000)),
     "resident_spread": lambda: graphs.softmax(xp, array(2, 40_000)),
     "resident_columns_full": lambda: _softmax0(array(1024, 48)),
     "resident_columns_cluster": lambda: _norm0(array(3000, 20)),
@@ -90,6 +91,11 @@ CUDA_TEXTS = TEXTS | {
     "tile_nested": lambda: xp.argmin(_distances(array(500, 8), array(64, 8)) + 1, axis=1),
 }
 GOLDENS = [("cpu", name) for name in TEXTS] + [("cuda", name) for name in CUDA_TEXTS]
+
+
+def _stencil(x: Any) -> Any:
+    inner = x[1:-1, 1:-1]
+    return inner + 0.1 * (x[2:, 1:-1] + x[:-2, 1:-1] + x[1:-1, 2:] + x[1:-1, :-2] - 4.0 * inner)
 
 
 def _softmax0(x: Any) -> Any:

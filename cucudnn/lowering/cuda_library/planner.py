@@ -112,10 +112,26 @@ class Tried(Planner):
         return min(seconds, key=seconds.__getitem__, default=first)
 
 
+_WAIT = """
+extern "C" __global__ void wait(long long cycles) {
+  const long long start = clock64();
+  while (clock64() - start < cycles) {}
+}
+"""
+CYCLES = 1_000_000  # about half a millisecond: so long the host may take to launch what is timed
+
+
+@functools.cache
+def _wait() -> Any:
+    return cupy.RawKernel(_WAIT, "wait")
+
+
 def seconds_of(call: Callable[[], Any], repeats: int = 3) -> float:
-    """Seconds that a call takes on the GPU, after a first one."""
+    """Seconds that a call takes on the GPU, after a first one. The GPU is kept waiting until all
+    are launched, or the host's time would be measured."""
     call()
     start, end = cupy.cuda.Event(), cupy.cuda.Event()
+    _wait()((1,), (1,), (CYCLES,))
     start.record()
     for _ in range(repeats):
         call()
