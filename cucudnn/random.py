@@ -114,7 +114,7 @@ random_sample = ranf = sample = random
 
 def seed(seed: Any = None) -> None:
     """Start the module's generator anew."""
-    _unit.note("starts a generator anew")
+    _unit.act("starts a generator anew")
     _shared.restart(default_rng(seed))
 
 
@@ -131,7 +131,7 @@ def set_state(state: tuple[Any, ...]) -> None:
     ValueError
         If it is the state of another method than ours.
     """
-    _unit.note("starts a generator anew")
+    _unit.act("starts a generator anew")
     method, sequence, counter = state
     if method != _METHOD:
         raise ValueError(f"set_state: expected a state of {_METHOD}, got one of {method}")

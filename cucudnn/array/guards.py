@@ -194,11 +194,12 @@ class Guards:
             self._checks.append(partial(_has_length, held, len(held)))
 
     def _visit_instance(self, x: Any) -> None:
-        if isinstance(x, Stream):
-            return  # what is drawn from it is seen, and drawn again
         kind = type(x)
+        top = kind.__module__.partition(".")[0]
+        if isinstance(x, Stream) and top == PACKAGE:
+            return  # what is drawn from it is seen, and drawn again
         self.has_classes = True
-        if kind.__module__.partition(".")[0] in (PACKAGE, "numpy"):
+        if top in (PACKAGE, "numpy"):
             raise UnguardableError(f"{_called(x)} cannot be looked at")
         self._visit_class(kind, called=False)
         held = getattr(x, "__dict__", None)

@@ -208,7 +208,7 @@ def _write_owned(x: ndarray, value: Callable[..., Node], other: Any) -> bool:
 
 def _becomes(storage: Storage, node: Node) -> None:
     """Give a storage its next version. With the recording lock held."""
-    watch = unit.watching()
+    watch = unit.watching("writes to an array")
     if watch is not None:
         watch.written.append(storage)
     node.line = user_line()

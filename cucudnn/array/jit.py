@@ -21,7 +21,7 @@ from ..settings import current
 from . import unit
 from .guards import Guards, UnguardableError, used_only_in_operators
 from .parameter import Parameter
-from .recordings import ChangedError, Given, Recording, are_apart, recording_of
+from .recordings import FailedError, Given, Recording, are_apart, recording_of
 from .returned import UnfitError, arrays_in
 from .scalar_names import JITTED
 
@@ -145,8 +145,9 @@ def jit_info(function: Callable[..., Any], /) -> JitInfo:
     >>> xp.jit_info(double)
     JitInfo(repeated=1, recorded=1, called=0, reason='')
     """
-    recorded = getattr(function, RECORDED, None)
-    if recorded is None:
+    held = getattr(getattr(function, "__func__", function), "__dict__", {})
+    recorded = held.get(RECORDED)
+    if recorded is None or held.get("__wrapped__") is not recorded.function:
         raise TypeError(f"jit_info: expected a function that jit has decorated, got {function!r}")
     return JitInfo(recorded.repeated, recorded.recorded, recorded.called, recorded.reason)
 
@@ -178,8 +179,8 @@ class Recorded:
                 self.unused = 0
                 try:
                     result = recorded.again(given)
-                except ChangedError:
-                    return self._called(args, kwargs, "an argument was written to meanwhile")
+                except FailedError as why:
+                    return self._called(args, kwargs, str(why))
                 self.repeated += 1
                 return result
         return self._first(given, args, kwargs)
@@ -225,7 +226,8 @@ class Recorded:
                     if not watch.why and not unit.is_waiting():
                         draft = _draft(results)
             except Exception:
-                clean = not watch.why and guards.hold() and given.unchanged()
+                clean = not (watch.why or watch.written or watch.draws)
+                clean = clean and guards.hold() and given.unchanged()
                 if clean and any(p.derived for p in parameters.values()):
                     self.free = frozenset()  # perhaps because they are no floats
                     return self._called(args, kwargs, LOOKED_AT)
@@ -257,6 +259,8 @@ class Recorded:
         try:
             shown = list(parameters.values())
             recorded = recording_of(draft, guards, given, shown, watch, returned)
+        except FailedError as why:
+            return str(why)
         except UnfitError as why:
             return self._stop(str(why))
         except RecursionError:

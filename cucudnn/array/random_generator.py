@@ -29,6 +29,7 @@ from .sorting import argsort
 from .taking import take_along_axis
 
 METHOD = "Philox4x32-10"
+STATE = "reads the state of a generator"
 
 
 class Generator(Formulas, Vectors):
@@ -50,15 +51,17 @@ class Generator(Formulas, Vectors):
     __slots__ = ()
 
     def __repr__(self) -> str:
+        unit.note(STATE)
         return f"Generator({METHOD}, key={self._key:#x}, counter={self._counter})"
 
     def __reduce__(self) -> tuple[Any, ...]:
+        unit.note(STATE)
         with self._lock:
             return _restored, (self._sequence, self._device, self._counter)
 
     def spawn(self, n_children: int) -> list[Generator]:
         """New generators whose numbers are independent of this one's."""
-        unit.note("makes generators of random numbers")
+        unit.act("makes generators of random numbers")
         return [Generator(s, device=self._device) for s in self._sequence.spawn(n_children)]
 
     # --- floating-point numbers -------------------------------------------------------------------
@@ -357,7 +360,8 @@ class SharedGenerator(Generator):
 
     def state(self) -> tuple[str, Any, int]:
         """What `restart` needs: the method's name, the seed and the counter."""
-        self._advance_at_once(0)
+        unit.note(STATE)
+        self._advance(0)
         return METHOD, self._sequence, self._counter
 
 

@@ -88,14 +88,21 @@ class Stream:
             self._counter = (start + count) % WORD
         return key, start
 
+    def _give_back(self, count: int, key: int, start: int) -> None:
+        """Take back what `_advance` has given, unless others have drawn since."""
+        with self._lock:
+            if (self._key, self._counter) == (key, (start + count) % WORD):
+                self._counter = start
+
     def _advance_at_once(self, count: int) -> tuple[int, int]:
         """The same for numbers that are computed now."""
-        unit.note("draws random numbers that are computed at once")
+        unit.act("draws random numbers that are computed at once")
         return self._advance(count)
 
     def _counters(self, each: int, shape: Shape, device: str) -> Counters:
         """So many counters for each value of a draw."""
-        count, watch, drawn = shapes.size(shape) * each, unit.watching(), None
+        count, drawn = shapes.size(shape) * each, None
+        watch = unit.watching("draws random numbers")
         if watch is not None:
             drawn = numbers.Drawn(self, count)
             watch.draws.append(drawn)

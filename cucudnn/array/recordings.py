@@ -26,8 +26,11 @@ from .unit import Watch
 DEEP = 20  # containers in containers
 
 
-class ChangedError(Exception):
-    """Another thread has written to an argument while a call was repeated: nothing was done."""
+class FailedError(Exception):
+    """A call was not repeated, or not recorded this time: nothing was done."""
+
+
+CHANGED = "an argument was written to meanwhile"
 
 
 class Given:
@@ -145,13 +148,14 @@ class Draw(NamedTuple):
     starts: list[tuple[int, int]]
     keys: list[int]
 
-    def put(self, memory: list[Any]) -> None:
-        """Take counters, and put them where kernels read them."""
+    def put(self, memory: list[Any]) -> tuple[int, int]:
+        """Take counters, and put them where kernels read them; returns the key and the first."""
         key, start = self.stream._advance(self.taken)
         for slot, distance in self.starts:
             memory[slot] = np.uint64((start + distance) % WORD)
         for slot in self.keys:
             memory[slot] = np.uint64(key)
+        return key, start
 
 
 class Written(NamedTuple):
@@ -219,8 +223,8 @@ class Recording(NamedTuple):
 
         Raises
         ------
-        ChangedError
-            If another thread writes to what it reads or writes.
+        FailedError
+            If it fails, or another thread writes to what it reads or writes.
         """
         memory = self.memory.copy()
         device = self.replay.device
@@ -228,14 +232,20 @@ class Recording(NamedTuple):
             for slot, which in self.arrays:
                 memory[slot] = given.nodes[which].data
                 if memory[slot] is None:
-                    raise ChangedError
+                    raise FailedError(CHANGED)
             for slot, which in self.numbers:
                 memory[slot] = given.numbers[which]
-            for draw in self.draws:
-                draw.put(memory)
-            self.replay.run(memory)
-            if self.written:
-                self._publish(given, memory)
+            taken = [draw.put(memory) for draw in self.draws]
+            try:
+                self.replay.run(memory)
+                if self.written:
+                    self._publish(given, memory)
+            except Exception as error:
+                for draw, place in zip(self.draws[::-1], taken[::-1], strict=True):
+                    draw.stream._give_back(draw.taken, *place)
+                if isinstance(error, FailedError):
+                    raise
+                raise FailedError(f"it raised {type(error).__name__}") from error
         made = []
         with recording:
             for slot, layout, scalar in self.outputs:
@@ -248,7 +258,7 @@ class Recording(NamedTuple):
         with recording:
             for storage, w in zip(storages, self.written, strict=True):
                 if storage.node is not given.nodes[w.which]:
-                    raise ChangedError
+                    raise FailedError(CHANGED)
             for storage, w in zip(storages, self.written, strict=True):
                 node = _stored(w.layout, memory[w.slot])
                 logs[node.device].add(storage)  # first: Ctrl-C may come after any call
@@ -281,7 +291,11 @@ def recording_of(
     ------
     UnfitError
         If it made or returned something that cannot be made again.
+    FailedError
+        If another thread has written to an argument meanwhile.
     """
+    if any(x._geometry is not None or x._storage not in given.first for x in given.arrays):
+        raise UnfitError("it changed the shape or the flags of an argument")
     drawn = watch.draws
     ours = {id(node): i for i, node in reversed(list(enumerate(given.nodes)))}
     others = {id(x._storage.node) for x in guards.arrays}
@@ -332,9 +346,9 @@ def _written(watch: Watch, given: Given, draft: Draft) -> list[Written]:
         if which is not None:
             slot = draft.slot(node)
             if slot is None or node.data is None:
-                raise UnfitError("what it wrote to an argument was not computed with the rest")
+                raise FailedError(CHANGED)
             found.append(Written(which, slot, draft.shadows[slot], times))
     return found
 
 
-__all__ = ["ChangedError", "Given", "Recording", "are_apart", "recording_of"]
+__all__ = ["FailedError", "Given", "Recording", "are_apart", "recording_of"]

@@ -140,14 +140,25 @@ def watched() -> Iterator[Watch]:
         state.watch = before
 
 
-def watching() -> Watch | None:
-    """Who watches what this thread does."""
-    return None if state.tracing else state.watch
+def watching(what: str) -> Watch | None:
+    """Who watches what this thread does, and can do it again; None after a note if it is done in a
+    function that is tried, as one of scalars."""
+    if state.watch is not None and state.tracing:
+        act(f"{what} in a function of scalars")
+        return None
+    return state.watch
 
 
 def note(why: str) -> None:
-    """Say to who watches that something happens which is more than to record an operation."""
-    watch = watching()
+    """Say to who watches that something happens which is more than to record an operation. In a
+    function that is tried it does not count."""
+    if not state.tracing:
+        act(why)
+
+
+def act(why: str) -> None:
+    """The same, also in a function that is tried: something outside of it changes."""
+    watch = state.watch
     if watch is not None and not watch.why:
         watch.why, watch.line = why, user_line()
 

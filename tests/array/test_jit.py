@@ -5,6 +5,7 @@ import dataclasses
 import functools
 import math
 import random
+import sys
 import threading
 import time
 import warnings
@@ -645,6 +646,8 @@ REASONS = {
     "what it depends on changed while it ran": lambda x: WRITTEN.__iadd__(x),
     "cucudnn.random.default_rng does more": lambda x: x * xp.random.default_rng(0).random(3),
     "are computed at once": lambda x: x + xp.random.permutation(3),
+    "reads the state of a generator": lambda x: x + len(f"{RNG}"),
+    "draws random numbers in a function": lambda x: xp.map(lambda v: v * RNG.random(), x),
     "makes generators of random numbers": lambda x: x * RNG.spawn(1)[0].random(3),
     "starts a generator anew": lambda x: (START(0), x * xp.random.rand(3))[1],
     "print does more than compute": lambda x: print(end="") or x + 1,
@@ -700,7 +703,7 @@ def test_jit_counts_calls(device):
     layer(xp.ones(2))
     layer(xp.ones(2))
     assert xp.jit_info(Layer.__call__).repeated == xp.jit_info(layer.__call__).repeated == 1
-    for wrong in (f.__wrapped__, 3):
+    for wrong in (f.__wrapped__, 3, print, functools.wraps(f)(lambda x: x)):
         with pytest.raises(TypeError, match="jit_info: expected a function that jit"):
             xp.jit_info(wrong)
 
@@ -1241,3 +1244,143 @@ def test_threads_that_write_to_arrays_of_their_own(device):
         for _ in range(50):
             again(want, np.full(5, float(number)))
         same(got, want)
+
+
+def raises_late(x, s, r):
+    x += 1
+    y = r.random(3)
+    if s > 2:
+        raise ValueError("late")
+    return x * s + y
+
+
+@pytest.mark.usefixtures("fused")
+def test_what_raises_has_written_and_drawn_once(device):
+    found = []
+    for function in (raises_late, xp.jit(raises_late)):
+        x, rng = xp.zeros(3), xp.random.default_rng(0)
+        with pytest.raises(ValueError, match="late"):
+            function(x, 3.0, rng)
+        found.append((np.asarray(x).tolist(), rng._counter))
+    assert found[0] == found[1]
+
+
+@pytest.mark.usefixtures("fused")
+def test_draws_and_writes_in_functions_of_scalars(device):
+    def drawn(x, b):
+        return xp.map(lambda v: v * xp.random.random(), x)
+
+    def written(x, b):
+        def g(v):
+            b[...] = 3 + b
+            return v * 2
+
+        return xp.map(g, x)
+
+    for function in (drawn, written):
+        found = []
+        for f in (function, xp.jit(function)):
+            xp.random.seed(0)
+            b = xp.zeros(2)
+            values = [np.asarray(f(xp.ones(2), b)).tolist() for _ in range(3)]
+            found.append((values, np.asarray(b).tolist()))
+        assert found[0] == found[1]
+
+
+class Scaled(xp.random.Generator):
+    scale = 1
+
+    def random(self, *args, **kwargs):
+        return super().random(*args, **kwargs) * self.scale
+
+
+@pytest.mark.usefixtures("fused")
+def test_a_generator_of_a_class_of_the_users(device):
+    found = []
+    for f in (lambda x, r: x + r.random(1), xp.jit(lambda x, r: x + r.random(1))):
+        rng, values = Scaled(xp.random.default_rng(0)._sequence), []
+        for scale in (1, 1, 1000):
+            rng.__class__.scale = scale
+            values.append(float(f(xp.zeros(1), rng)[0]))
+        found.append(values)
+    assert found[0] == found[1]
+
+
+@pytest.mark.usefixtures("fused")
+def test_a_repetition_that_fails_is_a_call(device, monkeypatch):
+    """With the same numbers, and what it writes is not lost."""
+
+    def add(x, r):
+        x += r.random(3)
+        return x * 2
+
+    found = []
+    for function in (add, xp.jit(add)):
+        x, rng = xp.zeros(3), xp.random.default_rng(0)
+        function(x, rng)
+        function(x, rng)
+        xp.flush(x)
+        with monkeypatch.context() as patched:
+
+            def refuse(*arguments):
+                raise MemoryError("none is left")
+
+            patched.setattr(type(x.device), "allocate", refuse)
+            function(x, rng)
+        found.append((np.asarray(x).tolist(), rng._counter))
+    assert found[0] == found[1]
+    assert xp.jit_info(function)[:3] == (1, 1, 1)
+    assert xp.jit_info(function).reason == "it raised MemoryError"
+
+
+@pytest.mark.usefixtures("fused")
+def test_threads_that_write_to_one_array(device):
+    """Numbers are drawn once for each call, also for one that comes too late."""
+
+    @xp.jit
+    def f(x, r):
+        x += 1
+        return r.random(3)
+
+    x, rng = xp.zeros(1000), xp.random.default_rng(0)
+    f(x, rng)
+    f(x, rng)
+
+    def work():
+        for _ in range(100):
+            f(x, rng)
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        threads = [threading.Thread(target=work) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert float(x[0]) == 802
+    assert rng._counter >= 3 * 802
+
+
+def frozen(x):
+    x.setflags(write=False)
+    return x + 1
+
+
+def resized(x):
+    y = x + 1
+    x.resize((3, 1), refcheck=False)
+    return y
+
+
+@pytest.mark.usefixtures("fused")
+@pytest.mark.parametrize("function", [frozen, resized])
+def test_changes_of_the_arguments_themselves(device, function):
+    jitted = xp.jit(function)
+    for _ in range(3):
+        x, y = xp.zeros(3), xp.zeros(3)
+        same(jitted(x), function(y))
+        assert (x.shape, x.flags.writeable) == (y.shape, y.flags.writeable)
+    assert "the shape or the flags" in xp.jit_info(jitted).reason
