@@ -13,7 +13,7 @@ PAGE = ROOT / "docs/performance.md"
 BEGIN, END = "<!-- tables -->\n", "<!-- end of tables -->"
 FILES = {
     "h200.json": "One NVIDIA H200",
-    "h200-busy.json": "The same beside tests",
+    "h200-later.json": "The same in a later run",
     "cpu.json": "Two cores",
 }
 LIBRARIES = "libraries-h200.json"  # of benchmarks/libraries.py

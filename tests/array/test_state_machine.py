@@ -172,6 +172,15 @@ def _a_write_of_what_a_unit_reads():
     return np.array_equal(xp.asnumpy(y), np.arange(6.0) + 1) and a[0] == 10
 
 
+def _a_value_that_aliases():
+    x, a = xp.arange(3000.0) + 0, np.arange(3000.0)
+    xp.flush(x)
+    with xp.config(compile="always"):
+        x[1:], a[1:] = x[:-1], a[:-1]
+        xp.flush(x)
+    return np.array_equal(xp.asnumpy(x), a)
+
+
 _OLD_AND_NEW = """\
 v1 = make((4, 1), 'int64', 'C', 53)
 v11 = make((), 'float64', 'C', 59)
@@ -195,7 +204,8 @@ def _a_reader_scheduled_behind_the_write():
 
 KNOWN = (
     _a_reader_inlined_behind_the_write, _a_live_reader_computed_with_the_write,
-    _a_write_that_fails, _a_write_of_what_a_unit_reads, _a_reader_scheduled_behind_the_write,
+    _a_write_that_fails, _a_write_of_what_a_unit_reads, _a_value_that_aliases,
+    _a_reader_scheduled_behind_the_write,
 )  # fmt: skip
 
 
