@@ -82,7 +82,7 @@ def _convolution(results: dict[str, Any]) -> str:
     lines = [
         f"`silu(conv2d(x, w, b))`, batch 64 (the example's: 16), {results['date'][:10]}, µs a "
         "call: jitted, in brackets torch",
-        "(the best of eager and `cudnn.benchmark`) and cuDNN called bare for the convolution alone "
+        "(the best of eager and `cudnn.benchmark`) and cuDNN called bare for the convolution alone",
         f"([{CONVOLUTION}](../benchmarks/results/{CONVOLUTION})):",
         "",
         "| layer | " + " | ".join(precisions) + " |",
