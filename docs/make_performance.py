@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -55,39 +56,45 @@ def tables() -> str:
     return "\n".join(parts)
 
 
+def _markdown(
+    opening: Sequence[str], heads: Sequence[str], rows: Iterable[Sequence[str]], *, words: int = 1
+) -> str:
+    """A table below its opening lines. Its first columns are words, the others numbers."""
+
+    def line(cells: Sequence[str]) -> str:
+        return "".join(f"| {cell} " if cell else "| " for cell in cells) + "|"
+
+    rule = "|" + " --- |" * words + " ---: |" * (len(heads) - words)
+    return "\n".join([*opening, "", line(heads), rule, *map(line, rows)]) + "\n"
+
+
+def _link(file: str, text: str = "") -> str:
+    return f"[{text or file}](../benchmarks/results/{file})"
+
+
+def _times(us: dict[str, float], peers: Iterable[str]) -> list[str]:
+    return [f"{us[p]:.0f}" if p in us else "–" for p in peers]
+
+
 def _libraries(results: dict[str, Any]) -> str:
     """What libraries compute, beside other libraries."""
     rows = results["results"]
     peers = sorted({p for row in rows for p in row["us"]}, key=LIBRARY_PEERS.index)
-    lines = [
-        f"The same, {results['date'][:10]}, by libraries, µs a call "
-        f"([{LIBRARIES}](../benchmarks/results/{LIBRARIES})):",
-        "",
-        "| task | mode | " + " | ".join(peers) + " | best of the others |",
-        "| --- | --- |" + " ---: |" * (len(peers) + 1),
-    ]
-    for row in rows:
-        times = row["us"]
-        cells = [f"{times[p]:.0f}" if p in times else "–" for p in peers]
+
+    def cells(row: dict[str, Any]) -> list[str]:
         ratio = row["ratio_to_best_peer"]
         best = f"{1 / ratio:.2f}×" if ratio else ""
-        lines.append(f"| {row['task']} | {row['mode']} | " + " | ".join(cells) + f" | {best} |")
-    return "\n".join(lines) + "\n"
+        return [row["task"], row["mode"], *_times(row["us"], peers), best]
+
+    return _markdown(
+        [f"The same, {results['date'][:10]}, by libraries, µs a call ({_link(LIBRARIES)}):"],
+        ["task", "mode", *peers, "best of the others"], map(cells, rows), words=2,
+    )  # fmt: skip
 
 
 def _convolution(results: dict[str, Any]) -> str:
     """Convolutions: a row a layer, a column a precision."""
     rows = results["rows"]
-    precisions = list(dict.fromkeys(row["precision"] for row in rows))
-    lines = [
-        f"`silu(conv2d(x, w, b))`, batch 64 (the example's: 16), {results['date'][:10]}, µs a "
-        "call: jitted, in brackets torch",
-        "(the best of eager and `cudnn.benchmark`) and cuDNN called bare for the convolution alone",
-        f"([{CONVOLUTION}](../benchmarks/results/{CONVOLUTION})):",
-        "",
-        "| layer | " + " | ".join(precisions) + " |",
-        "| --- |" + " ---: |" * len(precisions),
-    ]
     cells: dict[str, list[str]] = {}
     for row in rows:
         layer, us = row["layer"], row["us"]
@@ -97,76 +104,77 @@ def _convolution(results: dict[str, Any]) -> str:
         torch = min(t for n, t in us.items() if n.startswith("torch"))
         bare = us["cuDNN, convolution only"]
         cells.setdefault(name, []).append(f"{us['cucudnn.jit']:.0f} ({torch:.0f}, {bare:.0f})")
-    lines += [f"| {name} | " + " | ".join(found) + " |" for name, found in cells.items()]
-    return "\n".join(lines) + "\n"
+    return _markdown(
+        [
+            f"`silu(conv2d(x, w, b))`, batch 64 (the example's: 16), {results['date'][:10]}, µs a "
+            "call: jitted, in brackets torch",
+            "(the best of eager and `cudnn.benchmark`) and cuDNN called bare for the convolution "
+            "alone",
+            f"({_link(CONVOLUTION)}):",
+        ],
+        ["layer", *dict.fromkeys(row["precision"] for row in rows)],
+        [[name, *found] for name, found in cells.items()],
+    )
 
 
 def _products(results: dict[str, Any]) -> str:
     """Matrix products beside cuBLAS called bare."""
     peers = ("cucudnn", "cucudnn.jit", "torch", "torch.compile", "cuBLAS, product only")
-    lines = [
-        f"Products, {results['date'][:10]}, µs a call "
-        f"([{PRODUCTS}](../benchmarks/results/{PRODUCTS})):",
-        "",
-        "| product | mode | " + " | ".join(peers) + " |",
-        "| --- | --- |" + " ---: |" * len(peers),
-    ]
-    for row in results["results"]:
-        cells = [f"{row['us'][p]:.0f}" if p in row["us"] else "–" for p in peers]
-        lines.append(f"| {row['workload']} | {row['mode']} | " + " | ".join(cells) + " |")
-    return "\n".join(lines) + "\n"
+    rows = [[r["workload"], r["mode"], *_times(r["us"], peers)] for r in results["results"]]
+    return _markdown(
+        [f"Products, {results['date'][:10]}, µs a call ({_link(PRODUCTS)}):"],
+        ["product", "mode", *peers], rows, words=2,
+    )  # fmt: skip
 
 
 def _idle(results: dict[str, Any]) -> str:
     """How long a GPU waits while deep perceptrons are recorded in one go."""
     rows = results["results"]
-    lines = [
-        f"{rows[0]['layers']} layers `tanh(h @ w)` recorded in one go, {results['date'][:10]}: µs "
-        "a layer, and the share of the",
-        f"time in which the GPU has nothing to do ([{IDLE}](../benchmarks/results/{IDLE})):",
-        "",
-        "| rows × extent | µs | idle | jitted | idle |",
-        "| --- |" + " ---: |" * 4,
-    ]
-    for row in rows:
-        cells = [f"{row['rows']} × {row['extent']}"]
+
+    def cells(row: dict[str, Any]) -> list[str]:
+        found = [f"{row['rows']} × {row['extent']}"]
         for kind in ("", "jit_"):
-            cells += [f"{row[f'{kind}us'] / row['layers']:.0f}", f"{row[f'{kind}idle']:.1%}"]
-        lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join(lines) + "\n"
+            found += [f"{row[f'{kind}us'] / row['layers']:.0f}", f"{row[f'{kind}idle']:.1%}"]
+        return found
+
+    return _markdown(
+        [
+            f"{rows[0]['layers']} layers `tanh(h @ w)` recorded in one go, "
+            f"{results['date'][:10]}: µs a layer, and the share of the",
+            f"time in which the GPU has nothing to do ({_link(IDLE)}):",
+        ],
+        ["rows × extent", "µs", "idle", "jitted", "idle"],
+        map(cells, rows),
+    )
 
 
 def _small(files: dict[str, Any]) -> str:
     """What it costs to record and to run operations on small arrays."""
-    links = " and ".join(f"[{r['date'][:10]}](../benchmarks/results/{f})" for f, r in files.items())
-    columns = [c for f in files for c in (OVERHEAD[f], "NumPy there")]
-    lines = [
-        "Operations on 1,024 elements, recorded and run, µs",
-        f"({links}):",
-        "",
-        "| | " + " | ".join(columns) + " |",
-        "| --- |" + " ---: |" * len(columns),
-    ]
-    for name, keys in SMALL.items():
-        cells = [_cell(r, key) for r in files.values() for key in keys]
-        lines.append(f"| {name} | " + " | ".join(cells) + " |")
-    return "\n".join(lines) + "\n"
+    links = " and ".join(_link(f, r["date"][:10]) for f, r in files.items())
+    return _markdown(
+        ["Operations on 1,024 elements, recorded and run, µs", f"({links}):"],
+        ["", *(c for f in files for c in (OVERHEAD[f], "NumPy there"))],
+        [
+            [name, *(_cell(r, key) for r in files.values() for key in keys)]
+            for name, keys in SMALL.items()
+        ],
+    )
 
 
 def _launch_bound(files: dict[str, Any]) -> str:
     """Programs of many small launches, beside other libraries."""
-    lines = [
-        "From the same files, 20 steps of a stencil on 256² and 8 layers of 512 for one row, µs a "
-        "call:",
-        "",
-        "| | " + " | ".join(OVERHEAD_PEERS) + " |",
-        "| --- |" + " ---: |" * len(OVERHEAD_PEERS),
-    ]
-    for file, results in files.items():
-        for program in ("heat_256_20", "mlp_1x512_8"):
-            cells = [_cell(results, f"{program} {p}") for p in OVERHEAD_PEERS]
-            lines.append(f"| {program}, {OVERHEAD[file]} | " + " | ".join(cells) + " |")
-    return "\n".join(lines) + "\n"
+    return _markdown(
+        [
+            "From the same files, 20 steps of a stencil on 256² and 8 layers of 512 for one row, "
+            "µs a call:"
+        ],
+        ["", *OVERHEAD_PEERS],
+        [
+            [f"{program}, {OVERHEAD[f]}", *(_cell(r, f"{program} {p}") for p in OVERHEAD_PEERS)]
+            for f, r in files.items()
+            for program in ("heat_256_20", "mlp_1x512_8")
+        ],
+    )
 
 
 def _cell(results: dict[str, Any], key: str) -> str:
@@ -177,22 +185,20 @@ def _cell(results: dict[str, Any], key: str) -> str:
 def _table(results: dict[str, Any], machine: str, file: str) -> str:
     rows = results["workloads"]
     peers = [p for p in PEERS if any(p in row["peers"] for row in rows)]
-    lines = [
-        f"{machine}, {results['date'][:10]}, µs a call ([{file}](../benchmarks/results/{file})):",
-        "",
-        "| workload | limit | " + " | ".join(peers) + " | best of the others |",
-        "| --- | ---: |" + " ---: |" * (len(peers) + 1),
-    ]
-    for row in rows:
+
+    def cells(row: dict[str, Any]) -> list[str]:
         found = row["peers"]
         times = {p: found[p]["us"] for p in peers if p in found and "us" in found[p]}
         others = [t for p, t in times.items() if not p.startswith("cucudnn")]
         ours = [t for p, t in times.items() if p.startswith("cucudnn")]
         ratio = f"{min(others) / min(ours):.2f}×" if others and ours else ""
         limit = f"{row['limit_us']:.0f}" if row["limit_us"] >= 1 else "–"
-        cells = [f"{times[p]:.0f}" if p in times else "–" for p in peers]
-        lines.append(f"| {row['name']} | {limit} | " + " | ".join(cells) + f" | {ratio} |")
-    return "\n".join(lines) + "\n"
+        return [row["name"], limit, *_times(times, peers), ratio]
+
+    return _markdown(
+        [f"{machine}, {results['date'][:10]}, µs a call ({_link(file)}):"],
+        ["workload", "limit", *peers, "best of the others"], map(cells, rows),
+    )  # fmt: skip
 
 
 def page() -> str:
