@@ -22,7 +22,7 @@ import numpy as np
 from .caller import PACKAGE
 from .ndarray import ndarray
 from .random_stream import Stream
-from .scalar_names import JITTED
+from .scalar_names import jitted
 
 MANY = 400  # things to look at: a call would be as slow as recording
 
@@ -127,8 +127,7 @@ class Guards:
         if len(self._keep) > MANY:
             raise UnguardableError("it depends on too much")
         if kind is types.FunctionType:
-            inner = vars(x).get(JITTED)  # `functools.wraps` copies it, but not what it wraps
-            self._visit_function(inner if inner is vars(x).get("__wrapped__") and inner else x)
+            self._visit_function(jitted(x) or x)
         elif kind is ndarray:
             self._visit_array(x)
         elif kind in (tuple, list, dict, slice):

@@ -23,7 +23,7 @@ from .guards import Guards, UnguardableError, used_only_in_operators
 from .parameter import Parameter
 from .recordings import FailedError, Given, Recording, are_apart, recording_of
 from .returned import UnfitError, arrays_in
-from .scalar_names import JITTED
+from .scalar_names import JITTED, jitted
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -145,10 +145,9 @@ def jit_info(function: Callable[..., Any], /) -> JitInfo:
     >>> xp.jit_info(double)
     JitInfo(repeated=1, recorded=1, called=0, reason='')
     """
-    held = getattr(getattr(function, "__func__", function), "__dict__", {})
-    recorded = held.get(RECORDED)
-    if recorded is None or held.get("__wrapped__") is not recorded.function:
+    if jitted(function) is None:
         raise TypeError(f"jit_info: expected a function that jit has decorated, got {function!r}")
+    recorded = getattr(function, RECORDED)
     return JitInfo(recorded.repeated, recorded.recorded, recorded.called, recorded.reason)
 
 

@@ -38,9 +38,17 @@ def is_number(x: Any) -> bool:
     )
 
 
+def jitted(x: Any) -> Any:
+    """What `jit` was given to make a function; None for any other. `functools.wraps` copies the
+    mark, but not what it wraps."""
+    given = getattr(x, JITTED, None)
+    return given if given is not None and given is getattr(x, "__wrapped__", None) else None
+
+
 def function_of(x: Any) -> FunctionType | None:
     """The Python function that a call of the object runs; None if there is none."""
-    x = getattr(x, JITTED, x)
+    given = jitted(x)
+    x = x if given is None else given
     return x if isinstance(x, FunctionType) else None
 
 

@@ -11,13 +11,16 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from types import CodeType
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ..graph.node import Node, Storage, pending_closure
 from ..lowering import evaluate as evaluation
 from ..lowering.device import get
 from ..lowering.log import live_pending
 from .caller import user_line
+
+if TYPE_CHECKING:
+    from .random_numbers import Drawn
 
 
 class ValueRead(BaseException):
@@ -44,7 +47,7 @@ class Watch:
     def __init__(self) -> None:
         self.why = ""
         self.line: tuple[CodeType, int] | None = None
-        self.draws: list[Any] = []
+        self.draws: list[Drawn] = []
         self.written: list[Storage] = []
 
 

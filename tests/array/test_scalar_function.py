@@ -1,5 +1,6 @@
 """Functions of scalars, compiled from their syntax tree: against Python on NumPy scalars."""
 
+import functools
 import linecache
 import math
 import random
@@ -473,3 +474,23 @@ def test_random_programs(seed):
     if seed % 3 == 0:
         compiled = np.array(xp.map(function, xp.asarray(a), xp.asarray(b)))
         assert compiled.tobytes() == interpreted.tobytes()
+
+
+def test_what_wraps_a_jitted_function_is_itself(device):
+    """`functools.wraps` copies what `jit` has noted at the function, but not the function."""
+
+    @xp.jit
+    def doubled(v):
+        while v < 10:
+            v = v * 2
+        return v
+
+    @functools.wraps(doubled)
+    def wrapper(v):
+        while v < 5:
+            v = v + 1
+        return v
+
+    x = xp.ones(2)
+    assert np.asarray(xp.map(doubled, x)).tolist() == [16, 16]
+    assert np.asarray(xp.map(wrapper, x)).tolist() == [5, 5]
