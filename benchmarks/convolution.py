@@ -124,9 +124,8 @@ def ours(layer: Layer, tensors: list[Any], jitted: bool = False) -> Callable[[],
 
 def bare(layer: Layer, tensors: list[Any], precision: str) -> Callable[[], Any]:
     """A call of cuDNN's plan for the convolution."""
-    x, w, _ = tensors
-    y = torch.nn.functional.conv2d(x, w, None, layer.stride, layer.kernel // 2)
-    padding = layer.kernel // 2
+    (x, w, _), padding = tensors, layer.kernel // 2
+    y = F.conv2d(x, w, None, layer.stride, padding)
     attrs: tuple[Any, ...] = ((layer.stride,) * 2, ((padding, padding),) * 2, (1, 1), 1)
     if precision == "tf32":
         attrs += ("tf32",)

@@ -296,13 +296,13 @@ def recording_of(
     """
     if any(x._geometry is not None or x._storage not in given.first for x in given.arrays):
         raise UnfitError("it changed the shape or the flags of an argument")
-    drawn = watch.draws
+    drawn, objects = watch.draws, guards.objects()
     ours = {id(node): i for i, node in reversed(list(enumerate(given.nodes)))}
     others = {id(x._storage.node) for x in guards.arrays}
     shown = {id(x): i for i, p in enumerate(parameters) for x in p.shown}
     draws = [Draw(d.stream, d.count, [], []) for d in drawn]
-    known_streams = {id(shared), *map(id, guards.objects())}
-    if any(id(d.stream) not in known_streams for d in drawn):
+    streams = {id(shared), *map(id, objects)}
+    if any(id(d.stream) not in streams for d in drawn):
         raise UnfitError("it makes a generator of random numbers")
     starts = {id(x): (i, which) for i, d in enumerate(drawn) for x, which in d.starts}
     keys = {id(x): i for i, d in enumerate(drawn) for x in d.keys}
@@ -325,7 +325,7 @@ def recording_of(
         else:
             raise UnfitError("it reads an array that is no argument, and not known to it by a name")
     written = _written(watch, given, draft)
-    known = [x for x, _ in given.containers] + guards.objects()
+    known = [x for x, _ in given.containers] + objects
     template = Template(given.arrays, guards.arrays, known, draft)
     tree = template.of(returned)
     replay = draft.finished()
