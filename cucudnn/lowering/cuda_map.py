@@ -6,7 +6,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 
 from ..graph import dtypes
-from . import dialect
+from . import cuda_quick, dialect
 from .cuda_text import (
     THREADS,
     coordinates,
@@ -95,11 +95,17 @@ def _map_vector(w: Writer, kernel: Kernel) -> None:
     function ends on values that are there, and nothing branches between a thread's computations.
     """
     v, last, groups = kernel.vector, kernel.rank - 1, unroll(kernel)
-    outer = range(last)
+    outer, quick = range(last), cuda_quick.is_quick(kernel)
+
+    def neighbour(i: int) -> str:
+        return _in_group(kernel, i, last)
+
     lead = " * ".join(f"n{a}" for a in outer)
     w(f"const idx row = (n{last} + {v - 1}) / {v};")
     w(f"const idx total = {lead + ' * row' if lead else 'row'};")
     w(f"const idx first = (idx)blockIdx.x * {THREADS * groups} + threadIdx.x;")
+    if quick:
+        w("unsigned again = 0;  // a bit for each group that the quick forms are not right for")
     vectors = _loads(kernel)
     for k in vectors:
         argument = kernel.arguments[k]
@@ -116,14 +122,38 @@ def _map_vector(w: Writer, kernel: Kernel) -> None:
         _group(w, kernel, outer)
         for k, output in enumerate(kernel.outputs):
             w(f"xp_vector<{dtypes.storage_type(output.dtype)}, {v}> h{k};")
+        if quick:
+            w("bool usual = true;")
         w("#pragma unroll")
         with w.block(f"for (int c = 0; c < {v}; ++c)"):
-            dialect.assign(w, kernel, kernel.body, lambda i: _in_group(kernel, i, last))
+            if quick:
+                cuda_quick.assign(w, kernel, neighbour)
+            else:
+                dialect.assign(w, kernel, kernel.body, neighbour)
             for k in range(len(kernel.outputs)):
                 store(w, kernel, k, f"h{k}.v[c]")
-        with w.block("if (at < total)"):
+        if quick:
+            w("if (!usual) again |= 1u << u;")
+        with w.block("if (at < total && usual)" if quick else "if (at < total)"):
             for k in range(len(kernel.outputs)):
                 _store_group(w, kernel, k)
+    if quick:
+        with w.block("if (again)"):
+            _compute_again(w, kernel, groups)
+
+
+def _compute_again(w: Writer, kernel: Kernel, groups: int) -> None:
+    """The elements of groups that the quick forms were not right for. None of them is written yet,
+    so operands that lie in the same memory are still what they were."""
+    v, last, axes = kernel.vector, kernel.rank - 1, range(kernel.rank)
+    w("#pragma unroll 1")
+    with w.block(f"for (int e = 0; e < {groups * v}; ++e)"):
+        w(f"const int u = e / {v}, c = e % {v};")
+        _group(w, kernel, range(last), " + c")
+        with w.block(f"if ((again >> u & 1) && at < total && i{last} < n{last})"):
+            lines(w, kernel, kernel.body, "p", axes)
+            for k, output in enumerate(kernel.outputs):
+                store(w, kernel, k, f"q{k}[{offset_text(f'b{k}', output.classes, axes)}]")
 
 
 def _load_group(w: Writer, kernel: Kernel, k: int) -> None:
@@ -159,14 +189,15 @@ def _store_group(w: Writer, kernel: Kernel, k: int) -> None:
         w(f"for (int c = 0; c < {v}; ++c) if (i0 + c < n0) q{k}[{offset} + c] = h{k}.v[c];")
 
 
-def _group(w: Writer, kernel: Kernel, outer: range) -> None:
-    """Coordinates of the first element of a group, of the last one for a thread beyond the end."""
+def _group(w: Writer, kernel: Kernel, outer: range, further: str = "") -> None:
+    """Coordinates of the first element of a group, or of one `further` on; those of the last group
+    for a thread beyond the end."""
     last = kernel.rank - 1
     w(f"const idx at = first + u * {THREADS};", "const idx group = at < total ? at : total - 1;")
     if not len(outer):
-        w(f"const idx i{last} = group * {kernel.vector};")
+        w(f"const idx i{last} = group * {kernel.vector}{further};")
         return
-    w(f"const idx i{last} = (idx)((uidx)group % (uidx)row) * {kernel.vector};")
+    w(f"const idx i{last} = (idx)((uidx)group % (uidx)row) * {kernel.vector}{further};")
     coordinates(w, outer, "(uidx)group / (uidx)row")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..graph import dtypes
 from ..graph.dtypes import DType
-from . import dialect
+from . import cuda_quick, dialect
 from .dialect import Layout, Writer, name, offset_text
 from .kernel import Kernel, Reduction
 
@@ -37,9 +37,12 @@ def lanes_go_on(kernel: Kernel) -> bool:
 
 def unroll(kernel: Kernel) -> int:
     """Groups of elements of a thread in a map: accesses in flight. Elements of one byte come by
-    fours, so there are more groups."""
+    fours, so there are more groups; so there are where one array is much computed with."""
     every = [a.dtype for a in kernel.arguments] + [o.dtype for o in kernel.outputs]
-    return 8 if all(d.itemsize == 1 for d in every) else 2
+    if all(d.itemsize == 1 for d in every):
+        return 8
+    alone = len(kernel.arguments) == 1 and kernel.vector <= 4
+    return 4 if alone and cuda_quick.is_quick(kernel) else 2
 
 
 def decode(w: Writer, kernel: Kernel) -> None:

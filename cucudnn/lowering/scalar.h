@@ -1800,3 +1800,68 @@ template <class T> XP_FN xp_complex<T> xp_pow(xp_complex<T> a, xp_complex<T> b) 
   w = xp_exp(xp_multiply(xp_c128{b.re, b.im}, w));
   return {T(w.re), T(w.im)};
 }
+
+//! xp_quick : xp_core
+// Forms without branches, with the bits of the functions that they stand for as long as `usual`
+// stays true. Reciprocal, quotient and root are Markstein's: an approximation within 1 ULP, and
+// remainders that fma makes exact. An operand that they are not made for gives NaN or too small a
+// result, or is looked at: if a remainder would be subnormal.
+#ifdef XP_CUDA
+XP_FN float xp_near_reciprocal(float b) {
+  float r;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(b));
+  return fmaf(r, fmaf(-b, r, 1.0f), r);
+}
+XP_FN void xp_usual_angle(float &x, bool &usual) {
+  usual = usual & (fabsf(x) < 105615.0f);  // CUDA reduces larger angles in another way
+  asm("mov.b32 %0, %0;" : "+f"(x));  // so that nothing is assumed of x elsewhere
+  __builtin_assume(!(fabsf(x) >= 105615.0f));
+}
+#endif
+
+//! xp_quick_reciprocal : xp_quick
+#ifdef XP_CUDA
+XP_FN float xp_quick_reciprocal(float b, bool &usual) {
+  float r = xp_near_reciprocal(b);
+  usual = usual & (fabsf(r) >= 0x1p-125f);
+  return r;
+}
+#endif
+
+//! xp_quick_divide : xp_quick
+#ifdef XP_CUDA
+XP_FN float xp_quick_divide(float a, float b, bool &usual) {
+  float r = xp_near_reciprocal(b), q = a * r;
+  q = fmaf(r, fmaf(-b, q, a), q);
+  bool zero = (__float_as_int(a) == 0) & (q == 0);  // the sign is lost of -0
+  usual = usual & (zero | ((fabsf(a) >= 0x1p-100f) & (fabsf(q) >= 0x1p-125f)));
+  return q;
+}
+#endif
+
+//! xp_quick_sqrt : xp_quick
+#ifdef XP_CUDA
+XP_FN float xp_quick_sqrt(float a, bool &usual) {
+  float r;
+  asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(fmaxf(a, 0x1p-126f)));
+  float s = a * r, root = fmaf(fmaf(-s, s, a), 0.5f * r, s);
+  usual = usual & ((root >= 0x1p-50f) | (a == 0));
+  return root;
+}
+#endif
+
+//! xp_quick_sin : xp_quick
+#ifdef XP_CUDA
+XP_FN float xp_quick_sin(float x, bool &usual) {
+  xp_usual_angle(x, usual);
+  return sinf(x);
+}
+#endif
+
+//! xp_quick_cos : xp_quick
+#ifdef XP_CUDA
+XP_FN float xp_quick_cos(float x, bool &usual) {
+  xp_usual_angle(x, usual);
+  return cosf(x);
+}
+#endif

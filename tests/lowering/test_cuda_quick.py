@@ -1,0 +1,119 @@
+"""Maps whose neighbours are computed without branches first."""
+
+import numpy as np
+import pytest
+
+import cucudnn as xp
+from cucudnn.lowering import cuda_quick, cuda_text, render_cuda
+from tests.lowering.test_dialect import array, bounds
+
+SPECIAL = [
+    0.0,
+    -0.0,
+    np.inf,
+    -np.inf,
+    np.nan,
+    1.0,
+    -3.0,
+    1e-45,
+    -1e-40,
+    1.1754944e-38,
+    3.4028235e38,
+]
+SPECIAL += [2.0**k * f for k in (-126, -125, -101, -100, -50, 50, 125, 126, 127) for f in (1, -1.5)]
+
+QUICK = {
+    "two quotients": lambda x, y: x / y + y / 3.0,
+    "roots": lambda x, y: xp.sqrt(x) + xp.sqrt(y),
+    "reciprocals": lambda x, y: xp.reciprocal(x) - xp.reciprocal(y),
+    "waves": lambda x, y: xp.sin(x) * xp.cos(y),
+    "one row": lambda x, y: xp.sqrt(x.reshape(-1, 8)) / y[:8],
+}
+PLAIN = {
+    "one quotient": lambda x, y: x / y + 1,
+    "doubles": lambda x, y: x.astype("f8") / y + y.astype("f8") / x,
+    "apart": lambda x, y: x[::2] / y[::2] + xp.sqrt(x[1::2]),
+    "rows": lambda x, y: xp.sum(x / y + xp.sqrt(x)),
+}
+
+
+def bits(x):
+    """What differs if one is -0.0 or a NaN; NaNs are one value."""
+    x = np.atleast_1d(xp.asnumpy(x)).copy()
+    x[np.isnan(x)] = np.nan
+    return x.view(f"u{x.itemsize}")
+
+
+def operands(dtype="f4"):
+    """Special values beside one another and beside usual ones, and any bits."""
+    rng = np.random.default_rng(0)
+    x, y = (a.ravel() for a in np.meshgrid(SPECIAL, SPECIAL))
+    anything = rng.integers(0, 1 << 32, (2, 4000), dtype=np.uint32).view("f4")
+    usual = rng.uniform(0.5, 100, (2, 2000))
+    alone = usual.copy()
+    alone[:, ::97] = rng.choice(SPECIAL, alone[:, ::97].shape)
+    with np.errstate(all="ignore"):
+        found = [
+            np.concatenate([a, *b]).astype(dtype)
+            for a, b in zip((x, y), zip(anything, usual, alone, strict=True), strict=True)
+        ]
+    return [a[: len(a) // 8 * 8] for a in found]
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f2"])
+@pytest.mark.parametrize("name", [*QUICK, *PLAIN])
+def test_same_bits(device, name, dtype):
+    function = (QUICK | PLAIN)[name]
+    x, y = (xp.asarray(a) for a in operands(dtype))
+    with xp.config(fuse=False):
+        wanted = bits(function(x, y))
+    with xp.config(compile="always"):
+        found = bits(function(x, y))
+    assert np.array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("name", ["two quotients", "roots", "reciprocals"])
+def test_as_numpy(device, name):
+    x, y = operands()
+    with np.errstate(all="ignore"):
+        wanted = {
+            "two quotients": lambda: x / y + y / np.float32(3),
+            "roots": lambda: np.sqrt(x) + np.sqrt(y),
+            "reciprocals": lambda: np.reciprocal(x) - np.reciprocal(y),
+        }[name]()
+    with xp.config(compile="always"):
+        assert np.array_equal(bits(QUICK[name](xp.asarray(x), xp.asarray(y))), bits(wanted))
+
+
+def test_written_where_it_was_read(device):
+    """What is computed again must not find what the first computation has written."""
+    x, y = operands()
+    a, b = xp.asarray(x, copy=True), xp.asarray(y)
+    with xp.config(compile="always"):
+        a[8:-8] = a[8:-8] / b[8:-8] + xp.sqrt(a[8:-8])
+        with np.errstate(all="ignore"):
+            x[8:-8] = x[8:-8] / y[8:-8] + np.sqrt(x[8:-8])
+        assert np.array_equal(bits(a), bits(x))
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_quick(name):
+    x, y = array(8000), array(8000)
+    for bound in bounds(QUICK[name](x, y), kind="cuda"):
+        assert cuda_quick.is_quick(bound.kernel)
+        assert "if (again)" in render_cuda.render(bound.kernel)
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_plain(name):
+    x, y = array(8000), array(8000)
+    for bound in bounds(PLAIN[name](x, y), kind="cuda"):
+        assert not cuda_quick.is_quick(bound.kernel)
+        assert "again" not in render_cuda.render(bound.kernel)
+
+
+def test_one_array_has_more_groups():
+    x, y = array(8000), array(8000)
+    (one,) = bounds(xp.sin(x) / (x + 2.0), kind="cuda")
+    (two,) = bounds(xp.sin(x) / y, kind="cuda")
+    assert cuda_text.unroll(one.kernel) == 2 * cuda_text.unroll(two.kernel)
