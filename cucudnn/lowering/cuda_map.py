@@ -3,7 +3,9 @@ patches of neighbours in a few rows, if rows are long."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager
+from functools import partial
 
 from ..graph import dtypes
 from . import cuda_quick, dialect
@@ -97,67 +99,78 @@ def _map_vector(w: Writer, kernel: Kernel) -> None:
     v, last, groups = kernel.vector, kernel.rank - 1, unroll(kernel)
     outer, quick = range(last), cuda_quick.is_quick(kernel)
 
-    def neighbour(i: int) -> str:
+    def argument(i: int) -> str:
         return _in_group(kernel, i, last)
 
     lead = " * ".join(f"n{a}" for a in outer)
     w(f"const idx row = (n{last} + {v - 1}) / {v};")
     w(f"const idx total = {lead + ' * row' if lead else 'row'};")
     w(f"const idx first = (idx)blockIdx.x * {THREADS * groups} + threadIdx.x;")
-    if quick:
-        w("unsigned again = 0;  // a bit for each group that the quick forms are not right for")
     vectors = _loads(kernel)
     for k in vectors:
-        argument = kernel.arguments[k]
-        c_type = dtypes.storage_type(argument.dtype)
-        wide = f"xp_vector<{c_type}, {v}>" if argument.classes[last] == "1" else c_type
-        w(f"{wide} g{k}[{groups}];")
+        c_type = dtypes.storage_type(kernel.arguments[k].dtype)
+        wide = f"xp_vector<{c_type}, {v}>" if kernel.arguments[k].classes[last] == "1" else c_type
+        w(f"{wide} g{k}[{groups}]{' = {}' if quick else ''};")
     w("#pragma unroll")
     with w.block(f"for (int u = 0; u < {groups}; ++u)"):
         _group(w, kernel, outer)
         for k in vectors:
-            _load_group(w, kernel, k)
+            _load_group(w, kernel, k, edge=not last and not quick)
+    if quick:
+        _compute_groups_quickly(w, kernel, argument)
+        return
     w("#pragma unroll")
     with w.block(f"for (int u = 0; u < {groups}; ++u)"):
         _group(w, kernel, outer)
-        for k, output in enumerate(kernel.outputs):
-            w(f"xp_vector<{dtypes.storage_type(output.dtype)}, {v}> h{k};")
-        if quick:
-            w("bool usual = true;")
-        w("#pragma unroll")
-        with w.block(f"for (int c = 0; c < {v}; ++c)"):
-            if quick:
-                cuda_quick.assign(w, kernel, neighbour)
-            else:
-                dialect.assign(w, kernel, kernel.body, neighbour)
+        _compute_group(w, kernel, partial(dialect.assign, w, kernel, kernel.body, argument))
+        with w.block("if (at < total)"):
             for k in range(len(kernel.outputs)):
-                store(w, kernel, k, f"h{k}.v[c]")
-        if quick:
+                _store_group(w, kernel, k, edge=not last)
+
+
+def _compute_group(w: Writer, kernel: Kernel, assign: Callable[[], None]) -> None:
+    """The neighbours of each output."""
+    v = kernel.vector
+    for k, output in enumerate(kernel.outputs):
+        w(f"xp_vector<{dtypes.storage_type(output.dtype)}, {v}> h{k};")
+    w("#pragma unroll")
+    with w.block(f"for (int c = 0; c < {v}; ++c)"):
+        assign()
+        for k in range(len(kernel.outputs)):
+            store(w, kernel, k, f"h{k}.v[c]")
+
+
+def _compute_groups_quickly(w: Writer, kernel: Kernel, argument: Callable[[int], str]) -> None:
+    """Groups by the quick forms, and element by element where these are not right.
+
+    A branch around each group keeps compilers from moving loads to where they are used.
+    """
+    last, axes = kernel.rank - 1, range(kernel.rank)
+    w("unsigned again = 0;  // groups that are not full or have unusual operands, a bit each")
+    w("#pragma unroll")
+    with w.block(f"for (int u = 0; u < {unroll(kernel)}; ++u)"):
+        _group(w, kernel, range(last))
+        with w.block("if (at < total)"):
+            w(f"bool usual = {'true' if last else f'i0 + {kernel.vector} <= n0'};")
+            _compute_group(w, kernel, partial(cuda_quick.assign, w, kernel, argument))
             w("if (!usual) again |= 1u << u;")
-        with w.block("if (at < total && usual)" if quick else "if (at < total)"):
-            for k in range(len(kernel.outputs)):
-                _store_group(w, kernel, k)
-    if quick:
-        with w.block("if (again)"):
-            _compute_again(w, kernel, groups)
+            with w.block("else"):
+                for k in range(len(kernel.outputs)):
+                    _store_group(w, kernel, k, edge=False)
+    # nothing of these groups is written yet: operands in the same memory are still what they were
+    with w.block("for (; again; again &= again - 1)"):
+        w("const int u = __ffs(again) - 1;", "#pragma unroll 1")
+        with w.block(f"for (int c = 0; c < {kernel.vector}; ++c)"):
+            _group(w, kernel, range(last), " + c")
+            with w.block(f"if (i{last} < n{last})"):
+                lines(w, kernel, kernel.body, "p", axes)
+                for k, output in enumerate(kernel.outputs):
+                    store(w, kernel, k, f"q{k}[{offset_text(f'b{k}', output.classes, axes)}]")
 
 
-def _compute_again(w: Writer, kernel: Kernel, groups: int) -> None:
-    """The elements of groups that the quick forms were not right for. None of them is written yet,
-    so operands that lie in the same memory are still what they were."""
-    v, last, axes = kernel.vector, kernel.rank - 1, range(kernel.rank)
-    w("#pragma unroll 1")
-    with w.block(f"for (int e = 0; e < {groups * v}; ++e)"):
-        w(f"const int u = e / {v}, c = e % {v};")
-        _group(w, kernel, range(last), " + c")
-        with w.block(f"if ((again >> u & 1) && at < total && i{last} < n{last})"):
-            lines(w, kernel, kernel.body, "p", axes)
-            for k, output in enumerate(kernel.outputs):
-                store(w, kernel, k, f"q{k}[{offset_text(f'b{k}', output.classes, axes)}]")
-
-
-def _load_group(w: Writer, kernel: Kernel, k: int) -> None:
-    """Read an argument's neighbours; one element where the argument is the same along the axis."""
+def _load_group(w: Writer, kernel: Kernel, k: int, *, edge: bool) -> None:
+    """Read an argument's neighbours; one element where the argument is the same along the axis. At
+    an edge there may be fewer."""
     v, last, argument = kernel.vector, kernel.rank - 1, kernel.arguments[k]
     offset = offset_text(f"a{k}", argument.classes, range(kernel.rank))
     if argument.classes[last] != "1":
@@ -170,17 +183,18 @@ def _load_group(w: Writer, kernel: Kernel, k: int) -> None:
         return
     with w.block(f"if (i0 + {v} <= n0)"):
         w(full)
-    with w.block("else"):
-        w(f"for (int c = 0; c < {v}; ++c) g{k}[u].v[c] = p{k}[i0 + c < n0 ? i0 + c : n0 - 1];")
+    if edge:
+        with w.block("else"):
+            w(f"for (int c = 0; c < {v}; ++c) g{k}[u].v[c] = p{k}[i0 + c < n0 ? i0 + c : n0 - 1];")
 
 
-def _store_group(w: Writer, kernel: Kernel, k: int) -> None:
+def _store_group(w: Writer, kernel: Kernel, k: int, *, edge: bool) -> None:
     """Write an output's neighbours."""
-    v, last, output = kernel.vector, kernel.rank - 1, kernel.outputs[k]
+    v, output = kernel.vector, kernel.outputs[k]
     c_type = dtypes.storage_type(output.dtype)
     offset = offset_text(f"b{k}", output.classes, range(kernel.rank))
     full = f"*(xp_vector<{c_type}, {v}>*)(q{k} + {offset}) = h{k};"
-    if last:
+    if not edge:
         w(full)
         return
     with w.block(f"if (i0 + {v} <= n0)"):

@@ -18,9 +18,12 @@ from .kernel import Kernel
 
 _FORMS = {ops.divide, ops.reciprocal, ops.sqrt, ops.sin, ops.cos}  # xp_quick_... in scalar.h
 _SEVERAL = 2
+# Work of an element for each byte that it moves. Quotients alone, with 1, are as fast without.
+_BOUND = 5
 
 
 def has_quick_form(kernel: Kernel, i: int) -> bool:
+    """Whether a line has a form without branches."""
     value = kernel.values[i]
     return value.op in _FORMS and dtypes.value_type(value.dtype) == "float"
 
@@ -29,7 +32,10 @@ def is_quick(kernel: Kernel) -> bool:
     """Whether groups of neighbours are computed without branches first."""
     if kernel.template != "map" or kernel.vector == 1:
         return False
-    return sum(has_quick_form(kernel, i) for i in kernel.body) >= _SEVERAL
+    moved = sum(a.dtype.itemsize for a in kernel.arguments if a.memory)
+    moved += sum(o.dtype.itemsize for o in kernel.outputs)
+    several = sum(has_quick_form(kernel, i) for i in kernel.body) >= _SEVERAL
+    return several and kernel.work >= _BOUND * moved
 
 
 def assign(w: Writer, kernel: Kernel, argument: Callable[[int], str]) -> None:

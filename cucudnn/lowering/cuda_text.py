@@ -37,12 +37,11 @@ def lanes_go_on(kernel: Kernel) -> bool:
 
 def unroll(kernel: Kernel) -> int:
     """Groups of elements of a thread in a map: accesses in flight. Elements of one byte come by
-    fours, so there are more groups; so there are where one array is much computed with."""
+    fours, so there are more groups."""
     every = [a.dtype for a in kernel.arguments] + [o.dtype for o in kernel.outputs]
     if all(d.itemsize == 1 for d in every):
         return 8
-    alone = len(kernel.arguments) == 1 and kernel.vector <= 4
-    return 4 if alone and cuda_quick.is_quick(kernel) else 2
+    return 3 if cuda_quick.is_quick(kernel) and kernel.vector <= 4 else 2
 
 
 def decode(w: Writer, kernel: Kernel) -> None:

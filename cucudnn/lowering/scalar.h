@@ -1804,8 +1804,8 @@ template <class T> XP_FN xp_complex<T> xp_pow(xp_complex<T> a, xp_complex<T> b) 
 //! xp_quick : xp_core
 // Forms without branches, with the bits of the functions that they stand for as long as `usual`
 // stays true. Reciprocal, quotient and root are Markstein's: an approximation within 1 ULP, and
-// remainders that fma makes exact. An operand that they are not made for gives NaN or too small a
-// result, or is looked at: if a remainder would be subnormal.
+// remainders that fma makes exact, so operands must be such that no step leaves the normal numbers.
+// Comparisons are written so that NaN is usual.
 #ifdef XP_CUDA
 XP_FN float xp_near_reciprocal(float b) {
   float r;
@@ -1813,7 +1813,7 @@ XP_FN float xp_near_reciprocal(float b) {
   return fmaf(r, fmaf(-b, r, 1.0f), r);
 }
 XP_FN void xp_usual_angle(float &x, bool &usual) {
-  usual = usual & (fabsf(x) < 105615.0f);  // CUDA reduces larger angles in another way
+  usual = usual & !(fabsf(x) >= 105615.0f);  // CUDA reduces larger angles in another way
   asm("mov.b32 %0, %0;" : "+f"(x));  // so that nothing is assumed of x elsewhere
   __builtin_assume(!(fabsf(x) >= 105615.0f));
 }
@@ -1822,9 +1822,8 @@ XP_FN void xp_usual_angle(float &x, bool &usual) {
 //! xp_quick_reciprocal : xp_quick
 #ifdef XP_CUDA
 XP_FN float xp_quick_reciprocal(float b, bool &usual) {
-  float r = xp_near_reciprocal(b);
-  usual = usual & (fabsf(r) >= 0x1p-125f);
-  return r;
+  usual = usual & !(fabsf(b) < 0x1p-126f) & !(fabsf(b) > 0x1p125f);
+  return xp_near_reciprocal(b);
 }
 #endif
 
@@ -1832,10 +1831,9 @@ XP_FN float xp_quick_reciprocal(float b, bool &usual) {
 #ifdef XP_CUDA
 XP_FN float xp_quick_divide(float a, float b, bool &usual) {
   float r = xp_near_reciprocal(b), q = a * r;
-  q = fmaf(r, fmaf(-b, q, a), q);
-  bool zero = (__float_as_int(a) == 0) & (q == 0);  // the sign is lost of -0
-  usual = usual & (zero | ((fabsf(a) >= 0x1p-100f) & (fabsf(q) >= 0x1p-125f)));
-  return q;
+  bool large = !(fabsf(a) < 0x1p-60f) | (__float_as_int(a) == 0);  // the sign is lost of -0
+  usual = usual & large & !(fabsf(a) > 0x1p60f) & !(fabsf(b) < 0x1p-60f) & !(fabsf(b) > 0x1p60f);
+  return fmaf(r, fmaf(-b, q, a), q);
 }
 #endif
 
@@ -1845,7 +1843,7 @@ XP_FN float xp_quick_sqrt(float a, bool &usual) {
   float r;
   asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(fmaxf(a, 0x1p-126f)));
   float s = a * r, root = fmaf(fmaf(-s, s, a), 0.5f * r, s);
-  usual = usual & ((root >= 0x1p-50f) | (a == 0));
+  usual = usual & ((root >= 0x1p-50f) | !(a < 0 || a > 0));  // infinity gives NaN here
   return root;
 }
 #endif

@@ -675,7 +675,8 @@ def test_prelude_holds_what_is_asked_for_and_no_more() -> None:
     assert "xp_add(" in small
     assert "xp_multiply(" not in small
     assert "__device__" not in small
-    assert "__builtin" not in scalar.prelude(scalar.sections(), "cuda")
+    cuda = scalar.prelude(scalar.sections(), "cuda")
+    assert "__builtin" not in cuda.replace("__builtin_assume", "")  # the one that NVRTC has
     assert "expf" not in scalar.prelude(scalar.sections(), "host")
     with pytest.raises(KeyError, match="xp_nothing"):
         scalar.prelude(["xp_nothing"], "host")

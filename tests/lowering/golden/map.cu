@@ -24,62 +24,56 @@ kernel(const __grid_constant__ xp_words words) {
   const float s3 = __int_as_float(__float_as_int(xp_scalar<float>(w + 8)) ^ (threadIdx.x >> 10));
   const idx row = (n0 + 3) / 4;
   const idx total = row;
-  const idx first = (idx)blockIdx.x * 1024 + threadIdx.x;
-  unsigned again = 0;  // a bit for each group that the quick forms are not right for
-  xp_vector<float, 4> g0[4];
+  const idx first = (idx)blockIdx.x * 768 + threadIdx.x;
+  xp_vector<float, 4> g0[3] = {};
   #pragma unroll
-  for (int u = 0; u < 4; ++u) {
+  for (int u = 0; u < 3; ++u) {
     const idx at = first + u * 256;
     const idx group = at < total ? at : total - 1;
     const idx i0 = group * 4;
     if (i0 + 4 <= n0) {
       g0[u] = *(const xp_vector<float, 4>*)(p0 + i0);
     }
-    else {
-      for (int c = 0; c < 4; ++c) g0[u].v[c] = p0[i0 + c < n0 ? i0 + c : n0 - 1];
-    }
   }
+  unsigned again = 0;  // groups that are not full or have unusual operands, a bit each
   #pragma unroll
-  for (int u = 0; u < 4; ++u) {
+  for (int u = 0; u < 3; ++u) {
     const idx at = first + u * 256;
     const idx group = at < total ? at : total - 1;
     const idx i0 = group * 4;
-    xp_vector<float, 4> h0;
-    bool usual = true;
-    #pragma unroll
-    for (int c = 0; c < 4; ++c) {
-      const float x0 = g0[u].v[c];
-      const float v2 = xp_multiply(x0, s0);
-      const float v4 = xp_add(v2, s1);
-      const float v5 = xp_quick_sin(v4, usual);
-      const float v6 = xp_multiply(v5, x0);
-      const float v7 = xp_abs(x0);
-      const float v9 = xp_add(v7, s2);
-      const float v10 = xp_quick_divide(v6, v9, usual);
-      const float v11 = xp_tanh(v10);
-      const float v13 = xp_multiply(s3, x0);
-      const float v14 = xp_subtract(v11, v13);
-      const float v15 = xp_multiply(v14, v14);
-      h0.v[c] = v15;
-    }
-    if (!usual) again |= 1u << u;
-    if (at < total && usual) {
-      if (i0 + 4 <= n0) {
-        *(xp_vector<float, 4>*)(q0 + i0) = h0;
+    if (at < total) {
+      bool usual = i0 + 4 <= n0;
+      xp_vector<float, 4> h0;
+      #pragma unroll
+      for (int c = 0; c < 4; ++c) {
+        const float x0 = g0[u].v[c];
+        const float v2 = xp_multiply(x0, s0);
+        const float v4 = xp_add(v2, s1);
+        const float v5 = xp_quick_sin(v4, usual);
+        const float v6 = xp_multiply(v5, x0);
+        const float v7 = xp_abs(x0);
+        const float v9 = xp_add(v7, s2);
+        const float v10 = xp_quick_divide(v6, v9, usual);
+        const float v11 = xp_tanh(v10);
+        const float v13 = xp_multiply(s3, x0);
+        const float v14 = xp_subtract(v11, v13);
+        const float v15 = xp_multiply(v14, v14);
+        h0.v[c] = v15;
       }
+      if (!usual) again |= 1u << u;
       else {
-        for (int c = 0; c < 4; ++c) if (i0 + c < n0) q0[i0 + c] = h0.v[c];
+        *(xp_vector<float, 4>*)(q0 + i0) = h0;
       }
     }
   }
-  if (again) {
+  for (; again; again &= again - 1) {
+    const int u = __ffs(again) - 1;
     #pragma unroll 1
-    for (int e = 0; e < 16; ++e) {
-      const int u = e / 4, c = e % 4;
+    for (int c = 0; c < 4; ++c) {
       const idx at = first + u * 256;
       const idx group = at < total ? at : total - 1;
       const idx i0 = group * 4 + c;
-      if ((again >> u & 1) && at < total && i0 < n0) {
+      if (i0 < n0) {
         const float x0 = p0[i0];
         const float v2 = xp_multiply(x0, s0);
         const float v4 = xp_add(v2, s1);
