@@ -89,6 +89,17 @@ static unsigned __float_as_uint(float v) { return as<unsigned>(v); }
 static float __uint_as_float(unsigned v) { return as<float>(v); }
 static long long __double_as_longlong(double v) { return as<long long>(v); }
 static double __longlong_as_double(long long v) { return as<double>(v); }
+static int __ffs(unsigned v) { return __builtin_ffs(v); }
+static float normal(float v) { return fabsf(v) < 0x1p-126f ? copysignf(0, v) : v; }
+// An approximation within 1 ULP: the right one, or a neighbour of it, as the bits say.
+static float about(double v, float of) {
+  const float right = v;
+  if (!(fabsf(right) < 0x1p127f) || normal(right) == 0) return normal(right);
+  const unsigned bits = __float_as_uint(of) * 2654435761u >> 30;
+  return normal(bits % 3 == 0 ? right : nextafterf(right, bits == 1 ? INFINITY : -INFINITY));
+}
+static float about_reciprocal(float b) { return about(1.0 / normal(b), b); }
+static float about_root(float a) { return about(1.0 / sqrt((double)normal(a)), a); }
 """
 CLOSING = r"""
 static xp_words the_words;
@@ -145,6 +156,9 @@ def run(bound: Bound, folder: Path) -> list[np.ndarray]:
     kernel, text = bound.kernel, render_cuda.render(bound.kernel)
     text = re.sub(r'asm volatile\("barrier.*?\);', "meet();", text, flags=re.S)
     text = re.sub(r'asm volatile\("mapa.*?\);', "q = (T*)in_block(p, block);", text, flags=re.S)
+    text = re.sub(r'asm\("rcp.*?\);', "r = about_reciprocal(b);", text)
+    text = re.sub(r'asm\("rsqrt.*?"f"\((.*)\)\);', r"r = about_root(\1);", text)
+    text = re.sub(r'asm\("mov.b32.*?\);|__builtin_assume\(.*\);', "", text)
     source, library = folder / "kernel.cpp", folder / "kernel.so"
     source.write_text(OPENING + text.replace('extern "C"', "static") + CLOSING)
     options = ["-O1", "-std=c++20", "-fPIC", "-shared", "-w", "-ffp-contract=off", "-pthread"]

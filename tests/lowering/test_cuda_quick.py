@@ -1,10 +1,13 @@
 """Maps whose neighbours are computed without branches first."""
 
+import shutil
+
 import numpy as np
 import pytest
 
 import cucudnn as xp
 from cucudnn.lowering import cuda_quick, cuda_text, render_cuda
+from tests.lowering import emulator
 from tests.lowering.test_dialect import array, bounds
 
 SPECIAL = [
@@ -66,19 +69,15 @@ def bits(x):
 
 
 def operands(dtype="f4"):
-    """Special values beside one another and beside usual ones, and any bits."""
+    """Special values beside one another and each alone among usual ones, and any bits."""
     rng = np.random.default_rng(0)
-    x, y = (a.ravel() for a in np.meshgrid(SPECIAL, SPECIAL))
+    beside = [a.ravel() for a in np.meshgrid(SPECIAL, SPECIAL)]
+    alone = rng.uniform(0.5, 100, (2, 16 * len(SPECIAL)))
+    alone[0, ::16] = alone[1, 8::16] = SPECIAL
     anything = rng.integers(0, 1 << 32, (2, 4000), dtype=np.uint32).view("f4")
-    usual = rng.uniform(0.5, 100, (2, 2000))
-    alone = usual.copy()
-    alone[:, ::97] = rng.choice(SPECIAL, alone[:, ::97].shape)
     with np.errstate(all="ignore"):
-        found = [
-            np.concatenate([a, *b]).astype(dtype)
-            for a, b in zip((x, y), zip(anything, usual, alone, strict=True), strict=True)
-        ]
-    return [a[: len(a) // 8 * 8] for a in found]
+        found = np.concatenate([alone, beside, anything], axis=1).astype(dtype)
+    return found[:, : found.shape[1] // 8 * 8]
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f2"])
@@ -112,6 +111,19 @@ def test_written_where_it_was_read(device):
         with np.errstate(all="ignore"):
             x[8:-8] = FORMS["roots"](np, x[8:-8], y[8:-8])
         assert np.array_equal(bits(a), bits(x))
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="no g++")
+@pytest.mark.parametrize("name", FORMS)
+def test_text(name, tmp_path):
+    """The host runs the text, with approximations that are as far off as they may be."""
+    x, y = operands()
+    with np.errstate(all="ignore"):
+        wanted = FORMS[name](np, x, y)
+    arrays = (xp.asarray(a, device="cpu") for a in (x, y))
+    (bound,) = bounds(QUICK[name](*arrays), kind="cuda")
+    (found,) = emulator.run(bound, tmp_path)
+    assert np.array_equal(bits(found.reshape(wanted.shape)), bits(wanted))
 
 
 @pytest.mark.parametrize("count", [1, 3, 4, 5, 1023, 8191, 8193])
