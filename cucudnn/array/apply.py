@@ -14,7 +14,7 @@ import numpy as np
 from ..errors import DeviceError
 from ..graph import dtypes, ops, shapes
 from ..graph.dtypes import DType, Operand
-from ..graph.node import Node, base_of, layout_number
+from ..graph.node import Node, base_of, layout_number, new_node
 from ..graph.ops import Kind, Op
 from ..graph.shapes import Shape, Strides
 from ..settings import current
@@ -36,35 +36,42 @@ class _Recipe(NamedTuple):
 
 
 _recipes: dict[Any, _Recipe] = {}
+# Of the recipes that take every array as it is: shape, dtype, strides and layout, and of the
+# operand that is a Python scalar dtype, conversion (None: it is right as it is) and layout.
+_usual: dict[Any, tuple[Shape, DType, Strides, int, _Scalar | None]] = {}
+_Scalar = tuple[DType, Callable[[Any], Any] | None, int]
 
 
 def unary(op: Op, a: Node) -> Node:
     """`elementwise` of one array: the usual case, for speed."""
-    recipe = _recipes.get((op, a.layout))
-    if recipe is None or not recipe.plain:
+    usual = _usual.get((op, a.layout))
+    if usual is None:
         return elementwise(op, a)
-    _, _, shape, dtype, strides, layout, _ = recipe
-    return Node(op, (a,), shape, dtype, strides, a.device, (), None, None, layout)
+    shape, dtype, strides, layout, _ = usual
+    return new_node(op, (a,), shape, dtype, strides, a.device, None, layout)
 
 
 def binary(op: Op, a: Item, b: Item) -> Node:
     """`elementwise` of two operands, one at least an array: the usual case, for speed."""
-    recipe = _recipes.get(
+    usual = _usual.get(
         (op, a.layout if type(a) is Node else type(a), b.layout if type(b) is Node else type(b))
     )
-    if recipe is None or not recipe.plain:
+    if usual is None:
         return elementwise(op, a, b)
-    casts, _, shape, dtype, strides, layout, _ = recipe
-    if type(a) is not Node:
-        device = b.device  # type: ignore[union-attr]
-        a = constant(a, casts[0])  # type: ignore[arg-type]
-    else:
-        device = a.device
-        if type(b) is not Node:
-            b = constant(b, casts[1])  # type: ignore[arg-type]
-        elif b.device != device:
+    shape, dtype, strides, layout, scalar = usual
+    if scalar is None:
+        device = a.device  # type: ignore[union-attr]
+        if b.device != device:  # type: ignore[union-attr]
             return elementwise(op, a, b)
-    return Node(op, (a, b), shape, dtype, strides, device, (), None, None, layout)  # type: ignore[arg-type]
+        return new_node(op, (a, b), shape, dtype, strides, device, None, layout)  # type: ignore[arg-type]
+    kind, convert, place = scalar
+    if type(a) is Node:
+        value = b if convert is None else convert(b)
+        leaf = new_node(ops.scalar, (), (), kind, (), "", value, place)
+        return new_node(op, (a, leaf), shape, dtype, strides, a.device, None, layout)
+    value = a if convert is None else convert(a)
+    leaf = new_node(ops.scalar, (), (), kind, (), "", value, place)
+    return new_node(op, (leaf, b), shape, dtype, strides, b.device, None, layout)  # type: ignore[arg-type, union-attr]
 
 
 def elementwise(op: Op, *operands: Item, dtype: DType | None = None) -> Node:
@@ -89,8 +96,11 @@ def elementwise(op: Op, *operands: Item, dtype: DType | None = None) -> Node:
     recipe = _recipes.get(key)
     if recipe is None:
         recipe = _recipes[key] = _recipe(op, operands, dtype)
+        if recipe.plain and dtype is None:
+            _usual[key] = _in_short(recipe, operands)
         if len(_recipes) > 20_000:
             _recipes.clear()
+            _usual.clear()
     casts, broadcasts, shape, result, laid, layout, _ = recipe
     inputs = []
     device = ""
@@ -152,6 +162,16 @@ def _recipe(op: Op, operands: Sequence[Item], dtype: DType | None) -> _Recipe:
             for n, to, wide in zip(operands, casts, broadcasts, strict=True)
         ),
     )
+
+
+def _in_short(recipe: _Recipe, operands: Sequence[Item]) -> Any:
+    casts, _, shape, dtype, strides, layout, _ = recipe
+    scalar = None
+    for operand, to in zip(operands, casts, strict=True):
+        if not isinstance(operand, Node) and to is not None:
+            convert, place = _weak.get(to.num) or _weak_of(to)
+            scalar = to, None if convert is type(operand) else convert, place
+    return shape, dtype, strides, layout, scalar
 
 
 def _weak_type(value: PyScalar) -> Operand:
