@@ -21,7 +21,7 @@ from ..lowering import device as devices
 from ..lowering import evaluate as evaluation
 from ..lowering import memory
 from ..lowering.device import Device
-from ..lowering.log import logs, recording
+from ..lowering.log import let_go, logs, recording, release, take
 from ..settings import current
 from . import apply, unit, vectors
 from .apply import PyScalar
@@ -978,17 +978,20 @@ def part_of_complex(dtype: DType, g: Any) -> bool:
     return dtypes.real_of(dtype) == g.dtype != dtype and all(s % size == 0 for s in g.strides)
 
 
+_new: Callable[[type[ndarray]], ndarray] = object.__new__
+
+
 def wrap(node: Node, scalar: bool | None = None) -> ndarray:
     """A handle on a new storage. By default a 0-d result is marked scalar, as NumPy's is one."""
     if node.op is ops.view:
         node = apply.copy(node)  # a storage never holds a view of what another node owns
-    result = ndarray.__new__(ndarray)
+    result = _new(ndarray)
     result._storage = storage = Storage(node)
     result._geometry = None
     result._offset = 0
     result._scalar = not node.shape if scalar is None else scalar
     node.line = user_line()
-    if not unit.state.tracing:
+    if not (unit.has_traced and unit.state.tracing):
         logs[node.device].add(storage)
     return result
 
@@ -1177,10 +1180,15 @@ def unary(op: Op, x: Any) -> ndarray:
         evaluation.keep_budget(device, settings)
     if x._geometry is not None:
         x = plain(x)
-    with recording:
+    try:
+        take()
         a = x._storage.node if x._geometry is None else node_of(x)
         node = apply.unary(op, a)
         result = wrap(node)
+    except BaseException:
+        let_go()
+        raise
+    release()
     if a.shared or not settings.fuse:
         unit.run_or_defer(node)
     return result
@@ -1227,11 +1235,16 @@ def binary(op: Op, x: Any, y: Any) -> ndarray:
         x = plain(x)
     if array_y and y._geometry is not None:
         y = plain(y)
-    with recording:
+    try:
+        take()
         a = x if not array_x else x._storage.node if x._geometry is None else node_of(x)
         b = y if not array_y else y._storage.node if y._geometry is None else node_of(y)
         node = apply.binary(op, a, b)
         result = wrap(node)
+    except BaseException:
+        let_go()
+        raise
+    release()
     if not settings.fuse or (array_x and a.shared) or (array_y and b.shared):
         unit.run_or_defer(node)
     return result

@@ -59,6 +59,7 @@ class _State(threading.local):
 
 
 state = _State()
+has_traced = False  # whether any thread ever did: before that, nobody need ask for its state
 
 
 class Unreadable(tuple[Node, ...]):
@@ -89,6 +90,8 @@ class Attempt:
 @contextmanager
 def traced() -> Iterator[Attempt]:
     """Try a function in this block."""
+    global has_traced
+    has_traced = True
     before, state.tracing = state.tracing, True
     start, attempt = state.reads, Attempt()
     try:

@@ -12,6 +12,23 @@ from ..graph.node import Node, Storage, base_of, pending_closure, tick
 recording = threading.RLock()
 # True while this thread records, so that what it has made is not in the log yet.
 is_recording = recording._is_owned  # type: ignore[attr-defined]
+# `with recording` in half of its time, where that counts:
+#   try:
+#       take()
+#       ...
+#   except BaseException:
+#       let_go()
+#       raise
+#   release()
+# Python looks for signals after calls, so the first one stands inside; it may be left without the
+# lock, while it waits.
+take, release = recording.acquire, recording.release
+
+
+def let_go() -> None:
+    """Release the recording lock if this thread has it."""
+    if is_recording():
+        release()
 
 
 class Log:
