@@ -90,7 +90,7 @@ class Guards:
         self.arrays: list[ndarray] = []
         self.has_classes = False
         self._checks: list[Guard] = []
-        self._named: list[tuple[Any, str, Any]] = []  # mappings, names, and values there
+        self._named: list[tuple[Any, str, Any]] = []  # `get` of mappings, names, and values there
         self._keep: dict[int, Any] = {}  # by identity, so that none is used again
         self._globals: set[tuple[int, str]] = set()
         self._attributes: set[str] = set()
@@ -104,8 +104,8 @@ class Guards:
 
     def hold(self) -> bool:
         """Whether everything is still as it was."""
-        for names, name, value in self._named:
-            found = names.get(name, _MISSING)
+        for look_up, name, value in self._named:
+            found = look_up(name, _MISSING)
             if found is not value and not _is_same(found, value):
                 return False
         for check in self._checks:  # noqa: SIM110 - a generator would take twice the time
@@ -254,11 +254,11 @@ class Guards:
         )
         if name not in _PURE and not known:
             raise UnguardableError(f"{name} does more than compute")
-        self._named += [(names, name, _MISSING), (vars(builtins), name, found)]
+        self._named += [(names.get, name, _MISSING), (vars(builtins).get, name, found)]
 
     def _visit_slot(self, names: Any, name: str) -> None:
         found = names.get(name, _MISSING)
-        self._named.append((names, name, found))
+        self._named.append((names.get, name, found))
         if found is not _MISSING:
             self._visit(found)
 
@@ -301,7 +301,7 @@ class Guards:
                     or not (isinstance(value, (types.ModuleType, type)) or _is_library(value))
                 ):
                     raise UnguardableError(f"{module.__name__}.{name} does more than compute")
-                self._named.append((held, name, value))
+                self._named.append((held.get, name, value))
                 if isinstance(value, types.ModuleType) and value not in self._modules:
                     self._modules.append(value)
 

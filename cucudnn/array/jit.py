@@ -116,12 +116,13 @@ def _jitted(function: Any, names: tuple[str, ...]) -> Any:
         if wrong:
             raise ValueError(f"jit: {function.__name__} has no parameter {wrong[0]}")
     recorded = Recorded(function, names)
+    repeated, state = recorded.__call__, unit.state
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        if unit.is_open() or unit.tracing():
+        if state.waiting is not None or (unit.has_traced and state.tracing):
             return function(*args, **kwargs)
-        return recorded(args, kwargs)
+        return repeated(args, kwargs)
 
     setattr(call, JITTED, function)
     setattr(call, RECORDED, recorded)

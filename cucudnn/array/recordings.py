@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..graph import ops
-from ..graph.node import Node, Storage
+from ..graph.node import Node, Storage, new_node
 from ..lowering import evaluate as evaluation
 from ..lowering.log import logs, recording
 from ..lowering.replay import Draft, Replay
@@ -91,7 +92,7 @@ class Given:
             raise UnfitError("others can write to an argument")
         if node.data is None:
             evaluation.evaluate([node])
-        first = self.first.setdefault(storage, len(self.arrays))
+        first = self.first.setdefault(storage, len(self.nodes))
         key += (node.layout, node.device, x._scalar, node.data.address & 15, first)
         self.arrays.append(x)
         self.nodes.append(node)
@@ -178,7 +179,8 @@ class Written(NamedTuple):
     times: int
 
 
-class Recording(NamedTuple):
+@dataclass(slots=True)
+class Recording:
     """A call, to be repeated.
 
     Attributes
@@ -214,9 +216,12 @@ class Recording(NamedTuple):
         """Whether everything that it depends on is as it was, and apart from the arguments."""
         if settings is not self.settings and settings != self.settings:
             return False
-        if not self.replay.is_current:
-            return False
-        return self.guards.hold() and are_apart(given, self.guards)
+        guards = self.guards
+        return (
+            self.replay.is_current()
+            and guards.hold()
+            and (not guards.arrays or are_apart(given, guards))
+        )
 
     def again(self, given: Given) -> Any:
         """The call, with other arrays and numbers of the same kinds.
@@ -226,16 +231,16 @@ class Recording(NamedTuple):
         FailedError
             If it fails, or another thread writes to what it reads or writes.
         """
-        memory = self.memory.copy()
+        memory, nodes = self.memory.copy(), given.nodes
         device = self.replay.device
         with device.lock, device.use():  # so that the arguments stay what they are
             for slot, which in self.arrays:
-                memory[slot] = given.nodes[which].data
-                if memory[slot] is None:
+                data = memory[slot] = nodes[which].data
+                if data is None:
                     raise FailedError(CHANGED)
             for slot, which in self.numbers:
                 memory[slot] = given.numbers[which]
-            taken = [draw.put(memory) for draw in self.draws]
+            taken = [draw.put(memory) for draw in self.draws] if self.draws else []
             try:
                 self.replay.run(memory)
                 if self.written:
@@ -268,10 +273,9 @@ class Recording(NamedTuple):
 
 def _stored(layout: Node, data: Any) -> Node:
     """Memory of a layout, as a node."""
-    return Node(
-        ops.leaf, (), layout.shape, layout.dtype, layout.strides, layout.device, (), data, None,
-        layout.layout,
-    )  # fmt: skip
+    return new_node(
+        ops.leaf, (), layout.shape, layout.dtype, layout.strides, layout.device, data, layout.layout
+    )
 
 
 def are_apart(given: Given, guards: Guards) -> bool:

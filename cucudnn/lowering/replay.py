@@ -88,6 +88,7 @@ class Replay:
         self.device = device
         self.computed = computed
         self.plan = plan
+        self.name = device.name
         self.edition = evaluation.edition(device.name)
         self.shadows = shadows
         # a call that does what follows it was chosen for the values of scalars
@@ -97,10 +98,9 @@ class Replay:
         writes = [s.base for s in plan.steps if isinstance(s, KernelStep) and s.base >= computed]
         self.copied = sum(shadows[base].nbytes for base in writes)
 
-    @property
     def is_current(self) -> bool:
         """Whether it would be planned so today."""
-        return self.edition == evaluation.edition(self.device.name)
+        return self.edition == evaluation.edition(self.name)
 
     def run(self, memory: list[Any]) -> None:
         """Run the steps. `memory` holds buffers and numbers by slot: those of the leaves are given,
@@ -117,23 +117,25 @@ class Replay:
 
     def _run(self, memory: list[Any]) -> None:
         for step, _ in self.plan.now(self.device):
-            if type(step) is GraphStep and self._launch(step, memory):
-                continue
-            for alone in step.steps if type(step) is GraphStep else (step,):
-                self._step(alone, memory)
+            if type(step) is not GraphStep:
+                self._step(step, memory)
+            elif not self._launch(step, memory):
+                for alone in step.steps:
+                    self._step(alone, memory)
         evaluation.statistics.operations += self._operations
-        logs[self.device.name].made += self.plan.made
+        logs[self.name].made += self.plan.made
 
     def _step(self, step: Step, memory: list[Any]) -> None:
         if type(step) is KernelStep and step.base >= 0:
             self._write(step, memory)
             return
-        outputs = [self.device.allocate(self.plan.sizes[i]) for i in step.outputs]
+        allocate, sizes = self.device.allocate, self.plan.sizes
+        outputs = [allocate(sizes[i]) for i in step.outputs]
         if isinstance(step, KernelStep):
             arguments = [memory[i] for i in step.arguments]
-            scalars = [memory[i] for i in step.scalars]
+            scalars = [memory[i] for i in step.scalars] if step.scalars else []
             evaluation.statistics.launches += 1
-            step.call.ready(arguments, outputs, scalars, False).run()
+            step.call.run(arguments, outputs, scalars)
         elif isinstance(step, LibraryStep):
             self._call(step, outputs[0], memory)
         for slot, buffer in zip(step.outputs, outputs, strict=True):
