@@ -103,6 +103,12 @@ class Call(ABC):
         """Everything up to the launch. In place, the function is one that no signal handler
         interrupts between its start and its end."""
 
+    def run(
+        self, arguments: Sequence[Buffer], outputs: Sequence[Buffer], scalars: Sequence[Any]
+    ) -> None:
+        """Launch it, not in place."""
+        self.ready(arguments, outputs, scalars, False).run()
+
     def member(self) -> Member | None:
         """The same for a graph of launches; None if it cannot be part of one. What it needs has
         been compiled."""
@@ -110,6 +116,9 @@ class Call(ABC):
 
 
 _entered: ContextVar[tuple[Token[Settings], ...]] = ContextVar("cucudnn_devices", default=())
+
+
+_NOTHING = nullcontext()
 
 
 class Device(ABC):
@@ -131,7 +140,7 @@ class Device(ABC):
 
     def use(self) -> AbstractContextManager[Any]:
         """A context in which the device is its library's current one."""
-        return nullcontext()
+        return _NOTHING
 
     @abstractmethod
     def allocate(self, nbytes: int) -> Buffer:

@@ -94,6 +94,16 @@ class Packing:
         extra: Sequence[int] = (),
     ) -> array[int]:
         """The words, as an array of 64-bit integers."""
+        return array("q", self.packed(arguments, outputs, scalars, extra))
+
+    def packed(
+        self,
+        arguments: Sequence[Buffer],
+        outputs: Sequence[Buffer],
+        scalars: Sequence[Any],
+        extra: Sequence[int] = (),
+    ) -> bytes:
+        """The words, as bytes that cannot be changed."""
         numbers = self._numbers.copy()
         operands = [*arguments, *outputs]
         for k, position, offset in self._addresses:
@@ -101,11 +111,10 @@ class Packing:
         if self._complex:
             scalars = [p for v in scalars for p in _parts(v)]
         try:
-            packed = self._format.pack(*numbers, *scalars, *extra)
+            return self._format.pack(*numbers, *scalars, *extra)
         except OverflowError:
             scalars = list(map(_representable, self._scalars, scalars))
-            packed = self._format.pack(*numbers, *scalars, *extra)
-        return array("q", packed)
+            return self._format.pack(*numbers, *scalars, *extra)
 
 
 def scalar_format(dtype: DType) -> str:

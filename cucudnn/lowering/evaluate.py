@@ -7,7 +7,7 @@ place.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
@@ -26,14 +26,14 @@ from .memory import Buffer
 from .partition import partition
 from .plan import GraphStep, KernelStep, LibraryStep, Place, Plan, PlanCache, Step
 from .signature import sign
-from .writes import SMALL, Writes
+from .writes import NO_WRITES, SMALL, Writes
 
 T = TypeVar("T")
 
 EARLY = 32  # operations: so many take longer to record than an evaluation takes to begin
 
 _plans: dict[str, PlanCache] = {}
-_editions: Counter[str] = Counter()  # by device, how often plans were forgotten
+_editions: defaultdict[str, int] = defaultdict(int)  # by device, how often plans were forgotten
 
 
 class Statistics:
@@ -75,21 +75,26 @@ def evaluate(nodes: Iterable[Node]) -> None:
         Whatever a step raises, with notes that name the lines where it was recorded. The graph is
         as it was, or further; the same evaluation can be tried again.
     """
-    for device, wanted in pending_by_device(nodes).items():
+    for name, wanted in _pending_by_name(nodes).items():
+        device = get(name)
         with device.lock, device.use():
             with_room(
                 device, partial(_evaluate, device, wanted), partial(_evaluate_rest, device, wanted)
             )
 
 
-def pending_by_device(nodes: Iterable[Node]) -> dict[Device, list[Node]]:
-    """The nodes, for a view its operand, that are still to be computed."""
+def _pending_by_name(nodes: Iterable[Node]) -> dict[str, list[Node]]:
     found: dict[str, list[Node]] = {}
     for node in nodes:
         base = base_of(node)
         if base.data is None:
             found.setdefault(base.device, []).append(base)
-    return {get(name): wanted for name, wanted in found.items()}
+    return found
+
+
+def pending_by_device(nodes: Iterable[Node]) -> dict[Device, list[Node]]:
+    """The nodes, for a view its operand, that are still to be computed."""
+    return {get(name): wanted for name, wanted in _pending_by_name(nodes).items()}
 
 
 def _evaluate_rest(device: Device, roots: list[Node]) -> None:
@@ -144,7 +149,7 @@ def settle(
             asked = {n for n in asked if n.data is None}
             continue
         if plain:
-            return Writes({}, set()), nodes, asked
+            return NO_WRITES, nodes, asked
         asked |= _needed_again(nodes)
         decided = writes.decide(device, nodes, asked, failed)
         if decided.first <= asked:
@@ -182,7 +187,8 @@ def _run_planned(
         cache.put(signature.key, found)
     nodes.clear()
     asked.clear()
-    in_place.clear()
+    if in_place:
+        in_place.clear()
     signature.slots.clear()
     return run(found, signature.order, signature.shifts, device)
 
@@ -228,14 +234,14 @@ def _run_kernel(
     step: KernelStep, order: list[Node], moved: dict[int, int], device: Device, sizes: list[int]
 ) -> None:
     arguments = _memory(step.arguments, order, moved)
-    scalars = [order[i].data for i in step.scalars]
+    scalars = [order[i].data for i in step.scalars] if step.scalars else []
     statistics.launches += 1
     if step.base >= 0:
         shift = moved.get(step.outputs[0], 0)
         _run_write(step, order, device, arguments, scalars, shift)
         return
     outputs = [device.allocate(sizes[i]) for i in step.outputs]
-    step.call.ready(arguments, outputs, scalars, False).run()
+    step.call.run(arguments, outputs, scalars)
     for slot, buffer in zip(step.outputs, outputs, strict=True):
         store(order[slot], buffer)
 

@@ -147,6 +147,17 @@ class HostCall(Call):
         program.done += self.work
         return self.interpreted(arguments, outputs, scalars, in_place)
 
+    def run(
+        self, arguments: Sequence[Buffer], outputs: Sequence[Buffer], scalars: Sequence[Any]
+    ) -> None:
+        program = self.program
+        if not program.function or program.kernel.few or current().compile == "never":
+            self.ready(arguments, outputs, scalars, False).run()
+            return
+        words = self.packing.packed(arguments, outputs, scalars)
+        units, grain = self.units, self.grain
+        threads.entry(units, grain)(program.function, words, units, grain)
+
     def compiled(
         self,
         arguments: Sequence[Buffer],
@@ -334,6 +345,9 @@ def _library() -> Any:
     return host_library
 
 
+_pool = memory.default_pool()
+
+
 class HostDevice(Device):
     """The CPU."""
 
@@ -342,7 +356,7 @@ class HostDevice(Device):
         self.programs: dict[Kernel, HostProgram] = {}
 
     def allocate(self, nbytes: int) -> Buffer:
-        return memory.allocate(nbytes)
+        return _pool.allocate(nbytes)
 
     def program(self, kernel: Kernel) -> HostProgram:
         found = self.programs.get(kernel)

@@ -294,14 +294,17 @@ class PlanCache:
     def __init__(self, limit: int = 4096) -> None:
         self.limit = limit
         self.plans: OrderedDict[Any, Plan] = OrderedDict()
+        self._newest: Plan | None = None  # the last one there
 
     def get(self, signature: Any) -> Plan | None:
         plan = self.plans.get(signature)
-        if plan is not None:
+        if plan is not None and plan is not self._newest:
             self.plans.move_to_end(signature)
+            self._newest = plan
         return plan
 
     def put(self, signature: Any, plan: Plan) -> None:
-        self.plans[signature] = plan
+        self.plans[signature] = self._newest = plan
+        self.plans.move_to_end(signature)
         if len(self.plans) > self.limit:
             self.plans.popitem(last=False)

@@ -24,7 +24,7 @@ __all__ = ["available", "entry", "get_num_threads", "run", "set_num_threads"]
 # is kept: to get it back from a thread that is busy can take 5 ms.
 BRIEF = 16
 
-Entry = Callable[[int, int, int, int], None]
+Entry = Callable[[int, int | bytes, int, int], None]
 
 # The entry of the pool, called with the interpreter's lock held and not; set by `_load`.
 _brief: Entry | None = None

@@ -21,6 +21,9 @@ class Writes(NamedTuple):
     first: set[Node]
 
 
+NO_WRITES = Writes({}, set())  # nobody changes it
+
+
 def decide(device: Device, nodes: Sequence[Node], asked: set[Node], failed: set[Node]) -> Writes:
     """A write takes the memory of the old version if that is ours, is lent to nobody, and nothing
     that can be reached needs the old version afterwards. Live pending readers are computed
