@@ -69,6 +69,7 @@ def mode(request, device, monkeypatch):
 def interpret(monkeypatch):
     """Compile no kernel on the CPU, and use none from the disk."""
     monkeypatch.setattr(host.HostCall, "ready", host.HostCall.interpreted)
+    monkeypatch.delattr(host.HostCall, "run")
     monkeypatch.setattr(host.HostDevice, "prepare", lambda *arguments: None)
 
 
