@@ -233,7 +233,7 @@ class Recording:
         """
         memory, nodes = self.memory.copy(), given.nodes
         device = self.replay.device
-        with device.lock, device.use():  # so that the arguments stay what they are
+        with device.lock, device.use_locked():  # so that the arguments stay what they are
             for slot, which in self.arrays:
                 data = memory[slot] = nodes[which].data
                 if data is None:

@@ -224,7 +224,8 @@ def pending_closure(roots: Iterable[Node], since: int = -1) -> list[Node]:
                 if number > since and number not in seen:
                     seen.add(number)
                     stack.append(child)
-    found.sort(key=_record_order)
+    if len(found) > 1:
+        found.sort(key=_record_order)
     return found
 
 

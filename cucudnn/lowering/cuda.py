@@ -10,7 +10,7 @@ import functools
 import threading
 from array import array
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import Any, cast
 
@@ -27,7 +27,7 @@ from . import cuda_driver, dialect, render_cuda
 from .cuda_copies import Copier
 from .cuda_graphs import CudaTogether
 from .cuda_memory import CudaPool
-from .device import Call, Device, Member, Program, Ready
+from .device import NOTHING, Call, Device, Member, Program, Ready
 from .kernel import CLUSTER, SPREAD, Kernel, Launch
 from .memory import Buffer
 from .streams import Streams
@@ -265,7 +265,7 @@ class CudaDevice(Device):
         if not hasattr(self.local, "ready"):  # a driver call needs the thread's context
             cupy.cuda.Device(self.index).use()
             self.local.ready = True
-        return _NOTHING
+        return NOTHING
 
     def current_stream(self) -> Any:
         """CuPy's current stream of this GPU in this thread."""
@@ -421,7 +421,6 @@ class CudaDevice(Device):
             theirs.wait_event(copied)  # nobody writes to the memory before
 
 
-_NOTHING = nullcontext()
 _meeting = threading.RLock()  # a finaliser may come in between
 _current_stream = cupy.cuda.get_current_stream
 

@@ -118,7 +118,7 @@ class Call(ABC):
 _entered: ContextVar[tuple[Token[Settings], ...]] = ContextVar("cucudnn_devices", default=())
 
 
-_NOTHING = nullcontext()
+NOTHING = nullcontext()
 
 
 class Device(ABC):
@@ -140,7 +140,13 @@ class Device(ABC):
 
     def use(self) -> AbstractContextManager[Any]:
         """A context in which the device is its library's current one."""
-        return _NOTHING
+        return NOTHING
+
+    def use_locked(self) -> AbstractContextManager[Any]:
+        """The same where the device's lock is held: to take it again costs less than a context in
+        which nothing is done."""
+        context = self.use()
+        return self.lock if context is NOTHING else context
 
     @abstractmethod
     def allocate(self, nbytes: int) -> Buffer:

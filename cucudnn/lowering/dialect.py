@@ -111,6 +111,8 @@ class Packing:
         if self._complex:
             scalars = [p for v in scalars for p in _parts(v)]
         try:
+            if not scalars and not extra:
+                return self._format.pack(*numbers)
             return self._format.pack(*numbers, *scalars, *extra)
         except OverflowError:
             scalars = list(map(_representable, self._scalars, scalars))

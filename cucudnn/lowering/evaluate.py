@@ -77,10 +77,13 @@ def evaluate(nodes: Iterable[Node]) -> None:
     """
     for name, wanted in _pending_by_name(nodes).items():
         device = get(name)
-        with device.lock, device.use():
-            with_room(
-                device, partial(_evaluate, device, wanted), partial(_evaluate_rest, device, wanted)
-            )
+        with device.lock, device.use_locked():
+            try:
+                _evaluate(device, wanted)
+                continue
+            except MemoryError:
+                pass  # nothing of the first try is alive when room is made
+            _again_with_room(device, partial(_evaluate_rest, device, wanted))
 
 
 def _pending_by_name(nodes: Iterable[Node]) -> dict[str, list[Node]]:
@@ -377,9 +380,13 @@ def with_room(device: Device, function: Callable[[], T], again: Callable[[], T] 
         return function()
     except MemoryError:  # noqa: SIM105 - this is a hot path, and `suppress` an object
         pass  # nothing of the first try is alive when room is made
+    return _again_with_room(device, again or function)
+
+
+def _again_with_room(device: Device, function: Callable[[], T]) -> T:
     _make_room(device)
     try:
-        return (again or function)()
+        return function()
     except MemoryError as error:
         error.add_note(_largest(device))
         raise

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from functools import lru_cache
 from typing import Any
 
@@ -354,6 +355,9 @@ class HostDevice(Device):
     def __init__(self, name: str) -> None:
         super().__init__(name)
         self.programs: dict[Kernel, HostProgram] = {}
+
+    def use_locked(self) -> AbstractContextManager[Any]:
+        return self.lock
 
     def allocate(self, nbytes: int) -> Buffer:
         return _pool.allocate(nbytes)
