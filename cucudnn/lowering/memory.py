@@ -110,6 +110,19 @@ def _end(loan: _Loan, loans: dict[int, _Loan] = _loans) -> None:
         block.pool.trim(block.size)
 
 
+_classes: dict[int, int] = {}  # sizes of blocks, by bytes that were asked for
+
+
+def _class_of(nbytes: int) -> int:
+    # Four classes an octave, so less than a quarter is wasted (above 256 bytes).
+    step = ((nbytes - 1).bit_length() - 3) if nbytes > 512 else 6
+    size = ((nbytes - 1 >> step) + 1 << step) if nbytes else ALIGNMENT
+    if len(_classes) > 10_000:
+        _classes.clear()
+    _classes[nbytes] = size
+    return size
+
+
 class HostPool:
     """Host memory that is kept and used again.
 
@@ -134,9 +147,7 @@ class HostPool:
         MemoryError
             If there is not enough, even after all that was kept has been released.
         """
-        # Four classes an octave, so less than a quarter is wasted (above 256 bytes).
-        step = ((nbytes - 1).bit_length() - 3) if nbytes > 512 else 6
-        size = ((nbytes - 1 >> step) + 1 << step) if nbytes else ALIGNMENT
+        size = _classes.get(nbytes) or _class_of(nbytes)
         try:
             block = self.free[size].pop()
         except (KeyError, IndexError):

@@ -129,17 +129,24 @@ class Replay:
         if type(step) is KernelStep and step.base >= 0:
             self._write(step, memory)
             return
-        allocate, sizes = self.device.allocate, self.plan.sizes
-        outputs = [allocate(sizes[i]) for i in step.outputs]
         if isinstance(step, KernelStep):
             arguments = [memory[i] for i in step.arguments]
             scalars = [memory[i] for i in step.scalars] if step.scalars else []
             evaluation.statistics.launches += 1
-            step.call.run(arguments, outputs, scalars)
-        elif isinstance(step, LibraryStep):
+            step.call.run(arguments, self._allocated(step, memory), scalars)
+            return
+        outputs = self._allocated(step, memory)
+        if isinstance(step, LibraryStep):
             self._call(step, outputs[0], memory)
-        for slot, buffer in zip(step.outputs, outputs, strict=True):
-            memory[slot] = buffer
+
+    def _allocated(self, step: Step, memory: list[Any]) -> list[Any]:
+        """New memory in the slots of what a step stores."""
+        allocate, sizes = self.device.allocate, self.plan.sizes
+        outputs = []
+        for slot in step.outputs:
+            memory[slot] = buffer = allocate(sizes[slot])
+            outputs.append(buffer)
+        return outputs
 
     def _write(self, step: KernelStep, memory: list[Any]) -> None:
         """A write: in place where the memory was computed here, since others may need what was
