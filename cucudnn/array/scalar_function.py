@@ -163,7 +163,10 @@ def _compile(
     every = (*kinds, *(whole.names.parameters[i] for i in parameters))
     reference = _Python(py, entry.name, names)
     loops = any(function.texts.loops for function in entry.with_callees())
-    made = _make(entry.name, every, entry.kind, c, reference, entry.texts.work, loops=loops)
+    made = _make(
+        entry.name, every, entry.kind, c, reference, entry.texts.work, loops=loops,
+        lanes=entry.in_lanes(parameters),
+    )  # fmt: skip
     return whole.names, parameters, made
 
 
@@ -271,6 +274,7 @@ def _make(
     work: int,
     *,
     loops: bool = False,
+    lanes: str = "",
 ) -> ScalarFunction:
     """The function of a text. Equal texts for equal kinds are one function."""
     key = (body, tuple(map(text.tag, kinds)), text.tag(kind))
@@ -292,6 +296,7 @@ def _make(
                 summary="A function of scalars.",
                 prelude=f"namespace {space} {{\n{body}}}\n",
                 loops=loops,
+                lanes=lanes and f"namespace {space} {{\n{lanes}}}\n",
             )
             found = ScalarFunction(tuple(kinds), kind, op)
             _by_text.keep(key, found)

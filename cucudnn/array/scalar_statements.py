@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from ..lowering.dialect import Writer
 from . import scalar_calls as calls
 from . import scalar_text as text
 from .scalar_expressions import Environment, Expressions, Known, Part
+from .scalar_lanes import Lanes
 from .scalar_names import Static
 from .scalar_source import SeveralResultsError
 from .scalar_text import Value
@@ -32,11 +33,12 @@ class Statements(Expressions):
 
     c: Writer
     py: Writer
+    lanes: Lanes
     meetings: dict[Any, Operand]  # (place, variable) → kind
     changed: bool  # a kind, since the translation began
     variables: dict[str, Operand]
     temporaries: int
-    loops: list[tuple[ast.AST, Environment, list[Environment]]]
+    loops: list[tuple[ast.AST, Environment, list[Environment], int]]
     part: Part  # of the results
 
     # --- where ways meet --------------------------------------------------------------------------
@@ -81,15 +83,23 @@ class Statements(Expressions):
         if value.c != variable:
             self.c(f"{variable} = {value.c};")
             self.py(f"{variable} = {value.py}")
+            self.lanes.set(variable, value.c)
         return Value(value.kind, variable, variable, value.constant)
 
+    def _keep(self, variable: str, value: Value) -> None:
+        """Set a variable that the user knows nothing of."""
+        self.variables[variable] = value.kind
+        self.c(f"{variable} = {value.c};")
+        self.py(f"{variable} = {value.py}")
+        self.lanes.keep(variable, value.c)
+
     @contextmanager
-    def _block(self, c: str, py: str) -> Iterator[None]:
+    def _block(self, c: str, py: str, lanes: AbstractContextManager[Any]) -> Iterator[Any]:
         self.py(f"{py}:")
         self.py.depth += 1
         start = len(self.c.lines)
-        with self.c.block(c):
-            yield
+        with self.c.block(c), lanes as inside:
+            yield inside
         if len(self.c.lines) == start + 2:  # nothing inside
             self.py("pass")
             if c == "else":
@@ -125,6 +135,7 @@ class Statements(Expressions):
         cast = self.texts.cast(value, kind)
         self.c(f"return {cast.c};")
         self.py(f"return {cast.py}")
+        self.lanes.give(cast.c)
 
     def _do_return(self, node: ast.Return, environment: Environment) -> bool:
         if node.value is None:
@@ -193,9 +204,7 @@ class Statements(Expressions):
             if isinstance(value, Value) and value.constant is None:
                 name = f"t{self.temporaries}"
                 self.temporaries += 1
-                self.variables[name] = value.kind
-                self.c(f"{name} = {value.c};")
-                self.py(f"{name} = {value.py}")
+                self._keep(name, value)
                 value = Value(value.kind, name, name)
             kept.append(value)
         for each, value in zip(target.elts, kept, strict=True):
@@ -235,9 +244,7 @@ class Statements(Expressions):
         self.temporaries += 1
         names = [f"{word}{n}" for word in ("from", "to", "by")]
         for name, value in zip(names, (start, stop, step), strict=True):
-            self.variables[name] = int
-            self.c(f"{name} = {value.c};")
-            self.py(f"{name} = {value.py}")
+            self._keep(name, value)
         at, end, by = names
         if step.constant is None:
             test = f"{by} > 0 ? {at} < {end} : {by} < 0 && {at} > {end}"
@@ -248,7 +255,8 @@ class Statements(Expressions):
             f"for (; {test}; {at} += {by})",
             f"for k{n} in range(int({at}), int({end}), int({by}))",
         )
-        self._loop(node, environment, opening, None, variable)
+        lanes = self.lanes.loop(test, rounds=_may_continue(node), step=f"{at} += {by};")
+        self._loop(node, environment, (*opening, lanes), None, variable)
         return False
 
     def _range(self, node: ast.For, environment: Environment) -> list[Value]:
@@ -275,7 +283,7 @@ class Statements(Expressions):
         self,
         node: ast.For | ast.While,
         environment: Environment,
-        opening: tuple[str, str] | None,
+        opening: tuple[str, str, AbstractContextManager[int]] | None,
         test: ast.expr | None,
         variable: Value | None,
     ) -> bool:
@@ -287,13 +295,14 @@ class Statements(Expressions):
         if test is not None:
             truth = self.texts.truth(self.value(test, head))
             endless = truth.constant is True
-            opening = (f"while ({truth.c})", f"while {truth.py}")
+            lanes = self.lanes.loop(truth.c, rounds=_may_continue(node))
+            opening = (f"while ({truth.c})", f"while {truth.py}", lanes)
         assert opening is not None
         breaks: list[Environment] = []
-        self.loops.append((node, head, breaks))
         self.texts.loops = True
         self.texts.repeated *= LOOP_WORK
-        with self._block(*opening):
+        with self._block(*opening) as depth:
+            self.loops.append((node, head, breaks, depth))
             inside = dict(head)
             if variable is not None:
                 self._set(node.target, variable, inside)  # type: ignore[union-attr]
@@ -309,20 +318,22 @@ class Statements(Expressions):
         return False
 
     def _do_continue(self, node: ast.Continue, environment: Environment) -> bool:
-        loop, head, _ = self.loops[-1]
+        loop, head, _, depth = self.loops[-1]
         self._arrive(loop, environment, head)
         self.c("continue;")
         self.py("continue")
+        self.lanes.leave_loop(depth + 1)
         return True
 
     def _do_break(self, node: ast.Break, environment: Environment) -> bool:
-        loop, head, breaks = self.loops[-1]
+        loop, head, breaks, depth = self.loops[-1]
         arrived = self._arrive(loop, environment, head)
         others = [n for n in environment if n not in head]
         arrived |= self._arrive((loop, "after"), environment, others)
         breaks.append(arrived)
         self.c("break;")
         self.py("break")
+        self.lanes.leave_loop(depth)
         return True
 
     def _do_if(self, node: ast.If, environment: Environment) -> bool:
@@ -330,7 +341,8 @@ class Statements(Expressions):
         if test.constant is not None:
             return self.statements(node.body if test.constant else node.orelse, environment)
         arrivals = []
-        openings = ((f"if ({test.c})", f"if {test.py}"), ("else", "else"))
+        yes, no = map(self.lanes.branch, self.lanes.test(test.c))
+        openings = ((f"if ({test.c})", f"if {test.py}", yes), ("else", "else", no))
         for opening, body in zip(openings, (node.body, node.orelse), strict=True):
             inside = dict(environment)
             with self._block(*opening):
@@ -341,6 +353,18 @@ class Statements(Expressions):
             return True
         environment.update(self._merge(arrivals))
         return False
+
+
+def _may_continue(loop: ast.For | ast.While) -> bool:
+    """Whether a round of a loop may be left before its end."""
+    stack: list[ast.AST] = [*loop.body]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, ast.Continue):
+            return True
+        if not isinstance(node, (ast.For, ast.While)):
+            stack += ast.iter_child_nodes(node)
+    return False
 
 
 def _alike(a: Known | None, b: Known) -> bool:

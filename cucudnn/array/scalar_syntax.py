@@ -7,16 +7,20 @@ from collections.abc import Sequence
 from types import CodeType, FunctionType
 from typing import Any
 
+from ..graph import ops
 from ..graph.dtypes import Operand
 from ..lowering.dialect import Writer
 from . import scalar_text as text
 from .scalar_expressions import Environment, Known, Part
+from .scalar_lanes import Lanes
 from .scalar_names import Names, Static
 from .scalar_source import definition, refuse
 from .scalar_statements import Statements, safe, variable_name
 from .scalar_text import Texts, Value
 
 PASSES = 30
+# Machines divide integers one by one, and the remainder of floating-point numbers is a loop.
+_NO_VECTORS = {ops.floor_divide, ops.remainder, ops.fmod}
 
 
 class Translation:
@@ -87,13 +91,13 @@ class Function(Statements):
         """Translate again until no variable's kind changes."""
         for _ in range(PASSES):
             self.changed = False
-            self.c, self.py = Writer(), Writer(depth=1)
+            self.c, self.py, self.lanes = Writer(), Writer(depth=1), Lanes()
             self.texts = Texts()
             self.temporaries = 0
             self.parameters.clear()
             self.variables.clear()
             self.callees.clear()
-            self.loops: list[tuple[ast.AST, Environment, list[Environment]]] = []
+            self.loops: list[tuple[ast.AST, Environment, list[Environment], int]] = []
             self._once()
             if not self.changed:
                 return
@@ -162,6 +166,26 @@ class Function(Statements):
             c(*self.c.lines)
         py(f"def {self.name}({', '.join(n for n, _ in ins)}):", *self.py.lines)
         return str(c), str(py)
+
+    def in_lanes(self, extra: Sequence[int]) -> str:
+        """The C++ text for several elements side by side; empty where that is not worth it."""
+        callees = [f for f in self.with_callees() if f is not self]
+        if not self.texts.loops or not all(f.is_straight for f in callees):
+            return ""
+        ins = [*self.signature, *((f"p{i}", self.names.parameters[i]) for i in extra)]
+        given = {name: text.c_type(kind) for name, kind in ins}
+        own = {n: text.c_type(k) for n, k in self.variables.items() if n not in given}
+        result = text.c_type(self.kind)
+        if any(t.startswith("xp_c") for t in (*given.values(), *own.values(), result)):
+            return ""  # compilers make no vectors of structs
+        if not all(f.texts.ops.isdisjoint(_NO_VECTORS) for f in (self, *callees)):
+            return ""
+        return self.lanes.definition(self.name, given, own, result)
+
+    @property
+    def is_straight(self) -> bool:
+        """Whether it has no branches."""
+        return not any(line.lstrip().startswith(("if", "for", "while")) for line in self.c.lines)
 
     def all_parameters(self) -> tuple[int, ...]:
         """Indices of the outer numbers that it and its callees use."""

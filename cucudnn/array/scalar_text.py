@@ -195,6 +195,7 @@ class Texts:
         self.names = namespace()
         self.helpers: dict[str, None] = {}  # C++ that the text needs
         self.limits: dict[tuple[str, DType], None] = {}  # parameters that must fit a dtype
+        self.ops: set[Op] = set()
         self.work = 0
         self.loops = False
         self.repeated = 1  # how often the line that is being written runs, roughly
@@ -238,6 +239,7 @@ class Texts:
     def _texts(self, op: Op, dtype: DType, operands: tuple[Value, ...]) -> tuple[str, str]:
         """The two texts of an op whose operands have the right dtypes."""
         self.work += op.work * self.repeated
+        self.ops.add(op)
         name = f"{op.name}_{dtype.name}"
         self.names[name] = in_numpy(op, dtype)
         source = operands[-1].dtype

@@ -56,6 +56,7 @@ class Op:
     summary: str = ""
     prelude: str = ""  # C++ text that `expr` needs beyond scalar.h (functions of users)
     loops: bool = False  # how long an element takes depends on its value
+    lanes: str = ""  # C++ of it for several elements side by side, if it has loops
 
     def __repr__(self) -> str:
         return f"<op {self.name}>"

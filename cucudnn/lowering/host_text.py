@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from ..graph import dtypes, ops
 from . import dialect
-from .dialect import Layout, Writer, offset_text
+from .dialect import Layout, Writer, name, offset_text
 from .kernel import Kernel, Reduction, is_guarded
 
 RUN = 1024  # elements at most that are read without a test, where an array has parts
@@ -145,6 +145,13 @@ def _part(w: Writer, kernel: Kernel, i: int, pointer: str, axis: int) -> None:
 def outputs(w: Writer, kernel: Kernel, axes: range) -> None:
     for k, output in enumerate(kernel.outputs):
         w(f"const auto y{k} = q{k} + ({offset_text(f'b{k}', output.classes, axes)});")
+
+
+def store(w: Writer, kernel: Kernel, axis: int) -> None:
+    """Write the outputs of a map at index j of the innermost axis."""
+    for k, output in enumerate(kernel.outputs):
+        target = element(f"y{k}", f"b{k}", output.classes, axis, "j")
+        w(f"{target} = {dialect.stored(output.dtype, name(kernel, output.value))};")
 
 
 def shares(w: Writer, kernel: Kernel) -> None:

@@ -7,10 +7,11 @@ shared out exports `finish` too, which combines the parts of each kept index.
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from functools import cache
 from importlib.resources import files
 
-from . import dialect, scalar
+from . import dialect, host_lanes, scalar
 from .dialect import Writer, name
 from .host_columns import column_text
 from .host_resident_columns import resident_columns_text
@@ -20,11 +21,11 @@ from .host_text import (
     advance,
     coordinates,
     decode,
-    element,
     loop,
     outputs,
     pointers,
     shares,
+    store,
     values,
 )
 from .host_tile import tile_text
@@ -67,6 +68,8 @@ def render(kernel: Kernel) -> str:
     reductions = _header("scan_host.h") if kernel.scan else reductions
     text = str(w)
     users = "\n".join(dialect.user_preludes(kernel))
+    if lanes := host_lanes.lane_texts(kernel):
+        users += host_lanes.OPENING + "\n".join(lanes)
     prelude = scalar.prelude(dialect.sections(text + users), "host")
     comment = "\n".join(dialect.comment(kernel))
     reductions = _TURN + reductions if "xp_turn(" in text else reductions
@@ -91,11 +94,14 @@ def _map(w: Writer, kernel: Kernel) -> None:
               f"? n{last} - {inner} : end - begin;")  # fmt: skip
             pointers(w, kernel, "p", "x_", range(kernel.rank))
             outputs(w, kernel, range(kernel.rank))
-            with loop(w, kernel, kernel.body, "x_", last, "run"):
+            lanes = bool(host_lanes.lane_texts(kernel))
+            if lanes:
+                with w.block(f"if (run >= {host_lanes.SOME})"):
+                    host_lanes.lanes_text(w, kernel)
+            few = w.block("else") if lanes else nullcontext()
+            with few, loop(w, kernel, kernel.body, "x_", last, "run"):
                 values(w, kernel, kernel.body, "x_", last, "j")
-                for k, output in enumerate(kernel.outputs):
-                    target = element(f"y{k}", f"b{k}", output.classes, last, "j")
-                    w(f"{target} = {dialect.stored(output.dtype, name(kernel, output.value))};")
+                store(w, kernel, last)
             w("begin += run;", f"{inner} = 0;")
             if last:
                 advance(w, axes)

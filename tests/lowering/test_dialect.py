@@ -52,6 +52,7 @@ def array(*shape: int, dtype: Any = np.float32) -> Any:
 TEXTS = {
     "map": lambda: graphs.chain10(xp, array(1000)),
     "map_broadcast": lambda: array(40, 30).T + array(40),
+    "map_lanes": lambda: xp.map(_halved, array(5, 40), 1.5) + array(40),
     "map_half": lambda: array(64, dtype=np.float16) * 2,
     "row": lambda: xp.sqrt(xp.mean(xp.square(array(40, 100) - 1), axis=1)),
     "row_full": lambda: xp.sum(array(100_000)),
@@ -91,6 +92,15 @@ CUDA_TEXTS = TEXTS | {
     "tile_nested": lambda: xp.argmin(_distances(array(500, 8), array(64, 8)) + 1, axis=1),
 }
 GOLDENS = [("cpu", name) for name in TEXTS] + [("cuda", name) for name in CUDA_TEXTS]
+
+
+def _halved(x: Any, least: Any) -> Any:
+    n = 0
+    while True:
+        if x < least:
+            return n
+        x = x * 0.5
+        n += 1
 
 
 def _stencil(x: Any) -> Any:
