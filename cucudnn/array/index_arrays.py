@@ -31,7 +31,7 @@ class Key(NamedTuple):
     axes: tuple[int, ...]  # of that view: those with an index array
     arrays: tuple[ndarray, ...]  # the index arrays
     place: int  # where in the result the axes of the index arrays are
-    strides: tuple[int, ...]  # an order of the result's axes in memory, as strides
+    order: tuple[int, ...]  # the result's axes in memory, from the innermost to the outermost
     scalar: bool  # whether the result is a scalar in NumPy
 
     @property
@@ -109,6 +109,7 @@ def parse(x: ndarray, key: Any) -> Key:
     if scalar:
         entries.append(Ellipsis)
     basic: list[Any] = []
+    kept: list[slice] = []  # the parts that are slices: what is indexed by the others
     stand_ins: list[Any] = []
     axes: list[int] = []
     arrays: list[ndarray] = []
@@ -121,6 +122,9 @@ def parse(x: ndarray, key: Any) -> Key:
         if type(entry) is not ndarray:
             count = x.ndim - used if entry is Ellipsis else 1
             basic += [slice(None)] * count if entry is Ellipsis else [entry]
+            kept += [entry if isinstance(entry, slice) else slice(None)] * (
+                count if entry is Ellipsis else _axes_of(entry)
+            )
             stand_ins.append(_stand_in(entry))
             axis += count if entry is Ellipsis else _axes_of(entry)
             at += 0 if type(entry) is int else count
@@ -129,11 +133,12 @@ def parse(x: ndarray, key: Any) -> Key:
             axes.append(at)
             arrays.append(i)
             basic.append(slice(None) if _axes_of(entry) else None)
-            stand_ins.append(("array", *_memory_order(i)) if _axes_of(entry) else "bool")
+            stand_ins.append(_memory_order(i) if _axes_of(entry) else "bool")
             at += 1
+        kept += [slice(None)] * _axes_of(entry)
         axis += _axes_of(entry)
     adjacent = not numbered or numbered[-1] - numbered[0] == len(numbered) - 1
-    order = _result_order(*_memory_order(x), tuple(stand_ins))
+    order = _result_order(_memory_order(geometry(x)[tuple(kept)]), tuple(stand_ins))
     shown = view(x, geometry(x)[(*basic, ...)])  # an element alone would be read
     return Key(shown, tuple(axes), tuple(arrays), place if adjacent else 0, order, scalar)
 
@@ -171,28 +176,30 @@ def _stand_in(entry: Any) -> str:
     )  # fmt: skip
 
 
-def _memory_order(x: ndarray) -> tuple[Shape, tuple[int, ...]]:
-    """Extents of at most 2, and the axes from the outermost in memory to the innermost."""
-    order = sorted(range(x.ndim), key=lambda a: (-abs(x.strides[a]), a))
-    return tuple(min(n, 2) for n in x.shape), tuple(order)
+def _memory_order(x: Any) -> tuple[Shape, Strides]:
+    """Extents of at most 2, and strides that are in the same order, for 8 bytes."""
+    sizes = sorted({abs(s) for s in x.strides if s})
+    ranks = {s: 8 << k for k, s in enumerate(sizes)}
+    return tuple(min(n, 2) for n in x.shape), tuple(ranks.get(abs(s), 0) for s in x.strides)
 
 
-def _laid_out(shape: Shape, order: Sequence[int]) -> Any:
-    zeros = np.zeros([shape[a] for a in order], np.int64)
-    return zeros.transpose(np.argsort(order)) if order else zeros
+def _laid_out(shape: Shape, strides: Strides) -> Any:
+    """Zeros; there is something along each axis."""
+    shape = tuple(max(n, 1) for n in shape)
+    span = sum((n - 1) * s for n, s in zip(shape, strides, strict=True))
+    return np.ndarray(shape, np.int64, np.zeros(span // 8 + 1, np.int64), 0, strides)
 
 
 @functools.lru_cache(maxsize=4096)
-def _result_order(shape: Shape, order: tuple[int, ...], parts: tuple[Any, ...]) -> Strides:
-    """The strides that NumPy gives to the elements of a small array that lies in memory like the
-    one in question, at a key of the same kind: they tell the order of the axes."""
+def _result_order(whole: tuple[Shape, Strides], parts: tuple[Any, ...]) -> tuple[int, ...]:
+    """The axes that NumPy gives to the elements of a small array that lies in memory like the one
+    in question, at a key of the same kind, from the innermost to the outermost."""
     simple = {"new": None, "all": Ellipsis, "slice": slice(None), "number": 0, "bool": True}
-    small = tuple(max(n, 1) for n in shape)
-    key = tuple(
-        simple[p] if isinstance(p, str) else _laid_out(tuple(max(n, 1) for n in p[1]), p[2])
-        for p in parts
-    )
-    return tuple(np.asarray(_laid_out(small, order)[key]).strides)
+    key = tuple(simple[p] if isinstance(p, str) else _laid_out(*p) for p in parts)
+    found = np.asarray(_laid_out(*whole)[key])
+    # an axis of extent 1 has the stride of the one that it is inside of
+    axes = sorted(range(found.ndim), key=lambda a: (found.strides[a], found.shape[a]))
+    return tuple(axes)
 
 
 # --- reading --------------------------------------------------------------------------------------
@@ -218,7 +225,7 @@ def gathered(key: Key) -> ndarray:
         size = node.dtype.itemsize
         position = _position(key, [s // size for s in node.strides], indices, node.device)
         result = apply.gather(node, apply.broadcast_to(position, shape))
-        result.relay(shapes.k_strides(shape, [key.strides], size))
+        result.relay(shapes.dense_strides(shape, key.order, size))
         return result
 
     return record(make, key.shown, *arrays, scalar=key.scalar and not shape)

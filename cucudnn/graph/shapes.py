@@ -73,10 +73,10 @@ def k_strides(shape: Shape, operands: Sequence[Strides], itemsize: int) -> Strid
             if verdict:
                 place = position
         order.insert(place, axis)
-    return _dense(shape, order, itemsize)
+    return dense_strides(shape, order, itemsize)
 
 
-def _dense(shape: Shape, order: Sequence[int], itemsize: int) -> Strides:
+def dense_strides(shape: Shape, order: Sequence[int], itemsize: int) -> Strides:
     """Strides of a dense array; `order` has its axes from the innermost to the outermost."""
     strides, step = [0] * len(shape), itemsize
     for axis in order:
@@ -100,7 +100,7 @@ def like_strides(shape: Shape, strides: Strides, itemsize: int) -> Strides:
     if is_dense_in_order(shape[::-1], strides[::-1]):
         return c_strides(shape[::-1], itemsize)[::-1]
     order = sorted(range(len(shape)), key=lambda a: (abs(strides[a]), -a))
-    return _dense(shape, order, itemsize)
+    return dense_strides(shape, order, itemsize)
 
 
 def joined_strides(
@@ -123,7 +123,7 @@ def joined_strides(
             if verdict:
                 place = position
         order.insert(place, order.pop(count))
-    return _dense(shape, order[::-1], itemsize)
+    return dense_strides(shape, order[::-1], itemsize)
 
 
 def _outside(mine: tuple[int | None, ...], other: tuple[int | None, ...]) -> bool | None:

@@ -1,5 +1,7 @@
 """Index arrays as positions: shapes, layouts, values and errors as NumPy's, and what fuses."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -108,6 +110,22 @@ def test_keys_as_positions(case):
     assert got._scalar == isinstance(want, np.generic)
     places = index_arrays.positions(a.shape, own_key(key, "cpu"), devices.get("cpu"))
     np.testing.assert_array_equal(values(places), np.arange(a.size).reshape(a.shape)[key])
+
+
+def test_strides_beside_slices():
+    """What is left of an axis decides where NumPy puts it in memory, even if that is 1 element."""
+    parts = (slice(None), slice(None, None, 2), slice(1, None), slice(None, None, -1), None)
+    for shape in itertools.product((1, 2, 3), repeat=2):
+        for order, wide in itertools.product("CF", (False, True)):
+            a = np.arange(np.prod(shape), dtype=np.int32).reshape(shape).copy(order)
+            x = xp.asarray(a, device="cpu")
+            if wide:
+                a, x = np.broadcast_to(a, (2, *shape)), xp.broadcast_to(x, (2, *shape))
+            for extents in ((2,), (2, 3), (3, 1), (1, 2), (2, 1, 3)):
+                for index in (np.zeros(extents, np.int64, o) for o in "CF"):
+                    for part in parts:
+                        check(x[part, index], a[part, index])
+                        check(x[index, part], a[index, part])
 
 
 @given(cases())
