@@ -21,7 +21,7 @@ from ..lowering import device as devices
 from ..lowering import evaluate as evaluation
 from ..lowering import memory
 from ..lowering.device import Device
-from ..lowering.log import let_go, logs, recording, release, take
+from ..lowering.log import logs, recording, release, take
 from ..settings import current
 from . import apply, unit, vectors
 from .apply import PyScalar
@@ -1186,7 +1186,10 @@ def unary(op: Op, x: Any) -> ndarray:
         node = apply.unary(op, a)
         result = wrap(node)
     except BaseException:
-        let_go()
+        try:  # noqa: SIM105
+            release()
+        except RuntimeError:
+            pass
         raise
     release()
     if a.shared or not settings.fuse:
@@ -1242,7 +1245,10 @@ def binary(op: Op, x: Any, y: Any) -> ndarray:
         node = apply.binary(op, a, b)
         result = wrap(node)
     except BaseException:
-        let_go()
+        try:  # noqa: SIM105
+            release()
+        except RuntimeError:
+            pass
         raise
     release()
     if not settings.fuse or (array_x and a.shared) or (array_y and b.shared):

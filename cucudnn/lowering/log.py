@@ -17,18 +17,16 @@ is_recording = recording._is_owned  # type: ignore[attr-defined]
 #       take()
 #       ...
 #   except BaseException:
-#       let_go()
+#       try:
+#           release()
+#       except RuntimeError:
+#           pass
 #       raise
 #   release()
 # Python looks for signals after calls, so the first one stands inside; it may be left without the
-# lock, while it waits.
+# lock, while it waits. Nothing is called before `release`, not to ask for that either: a second
+# signal would come there, and the lock stay taken for ever.
 take, release = recording.acquire, recording.release
-
-
-def let_go() -> None:
-    """Release the recording lock if this thread has it."""
-    if is_recording():
-        release()
 
 
 class Log:

@@ -1,5 +1,6 @@
 """Laziness and writes: what runs when, in place or on a copy, and what survives failures."""
 
+import _thread
 import gc
 import pickle
 import signal
@@ -15,9 +16,10 @@ import pytest
 
 import cucudnn as xp
 from cucudnn.array import apply, unit
+from cucudnn.array.ndarray import wrap
 from cucudnn.lowering import device as devices
 from cucudnn.lowering import evaluate
-from cucudnn.lowering.log import logs
+from cucudnn.lowering.log import is_recording, logs, recording
 from tests.support import FAILURES, MIB, broken, check, counted, foreign, pending, values
 
 
@@ -377,6 +379,27 @@ def test_an_interrupt_leaves_buffer_and_graph_agreeing(mode):
                 x[...] = 1
     assert lost > 100
     assert logs[x.device.name].running == 0
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGALRM"), reason="needs alarms")
+@pytest.mark.parametrize("operation", [lambda x: -x, lambda x: x + 1], ids=["unary", "binary"])
+def test_a_second_signal_does_not_keep_others_from_recording(operation, monkeypatch):
+    x = xp.ones(3)
+
+    def interrupted(node):
+        result = wrap(node)
+        list(map(_thread.interrupt_main, (signal.SIGINT, signal.SIGALRM)))  # both in one call
+        return result
+
+    monkeypatch.setattr("cucudnn.array.ndarray.wrap", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        operation(x)
+    monkeypatch.undo()
+    held = is_recording()
+    if held:
+        recording.release()
+    assert not held
+    np.testing.assert_array_equal(values(operation(x)), operation(np.ones(3)))
 
 
 @pytest.fixture(autouse=True)
