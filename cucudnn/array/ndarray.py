@@ -1288,7 +1288,13 @@ def _beyond(op: Op, x: Any, y: Any) -> ndarray | None:
     above, below = _COMPARISONS[op]
     answer = above if (number > info.max) != flipped or op in (ops.equal, ops.not_equal) else below
     node = array._storage.node
-    return record(lambda: apply.full(array.shape, answer, dtypes.bool_, node.device))
+
+    def filled(shown: Node) -> Node:
+        result = apply.full(shown.shape, answer, dtypes.bool_, node.device)
+        result.relay(shapes.k_strides(shown.shape, [shown.strides], 1))
+        return result
+
+    return record(filled, array)
 
 
 def augmented(op: Op, x: ndarray, y: Any) -> ndarray:

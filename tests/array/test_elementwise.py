@@ -225,10 +225,14 @@ def test_comparisons_with_any_python_integer(dtype, device):
         check(outcome(function, number, xp.asarray(a)), outcome(function, number, a))
 
 
-def test_comparisons_keep_the_shape(device):
+def test_comparisons_keep_the_shape_and_the_order(device):
     assert (xp.ones((2, 3), xp.int8) < 1000).shape == (2, 3)
     assert (xp.ones((0, 3), xp.int8)[:, ::2] == -1000).shape == (0, 2)
     assert hash(xp.ones((), xp.int8)[()] < 1000) == hash(True)
+    x, a = xp.ones((2, 3, 4), xp.int8), np.ones((2, 3, 4), np.int8)
+    for axes in itertools.permutations(range(3)):
+        assert (x.transpose(axes) < 1000).strides == (a.transpose(axes) < 1000).strides
+    assert (x[:, ::-2] < 1000).strides == (a[:, ::-2] < 1000).strides
 
 
 # --- round, clip, where ---------------------------------------------------------------------------
