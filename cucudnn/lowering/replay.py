@@ -116,12 +116,16 @@ class Replay:
             evaluation.with_room(self.device, lambda: self._run(memory))
 
     def _run(self, memory: list[Any]) -> None:
-        for step, _ in self.plan.now(self.device):
-            if type(step) is not GraphStep:
-                self._step(step, memory)
-            elif not self._launch(step, memory):
-                for alone in step.steps:
-                    self._step(alone, memory)
+        try:
+            for step, _ in self.plan.now(self.device):
+                if type(step) is not GraphStep:
+                    self._step(step, memory)
+                elif not self._launch(step, memory):
+                    for alone in step.steps:
+                        self._step(alone, memory)
+        except MemoryError:
+            memory[: self.computed] = [None] * self.computed  # it would be in the next try's way
+            raise
         evaluation.statistics.operations += self._operations
         logs[self.name].made += self.plan.made
 

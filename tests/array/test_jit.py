@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 import warnings
+import weakref
 from typing import Any
 
 import numpy as np
@@ -1331,6 +1332,38 @@ def test_a_repetition_that_fails_is_a_call(device, monkeypatch):
     assert found[0] == found[1]
     assert xp.jit_info(function)[:3] == (1, 1, 1)
     assert xp.jit_info(function).reason == "it raised MemoryError"
+
+
+@pytest.mark.usefixtures("fused")
+def test_a_repetition_that_runs_out_of_memory_starts_anew(monkeypatch):
+    """When it is tried again, what it has made before is not alive."""
+
+    @xp.jit
+    def f(x):
+        y = xp.astype(x, xp.float64) + 1
+        return y, y - xp.sum(y)
+
+    x = xp.ones(1000, xp.float32, device="cpu")
+    f(x)
+    kind, made, alive = type(x.device), [], []
+    allocate = kind.allocate
+
+    def scarce(device, nbytes):
+        if len(made) in (1, 3):  # in the middle of the first two tries
+            made.append(lambda: None)
+            raise MemoryError("none is left")
+        alive.append(sum(r() is not None for r in made))
+        buffer = allocate(device, nbytes)
+        made.append(weakref.ref(buffer))
+        return buffer
+
+    with monkeypatch.context() as patched:
+        patched.setattr(kind, "allocate", scarce)
+        y, z = f(x)
+    assert alive[:4] == [0, 0, 0, 1]
+    assert xp.jit_info(f)[:3] == (1, 1, 0)
+    np.testing.assert_array_equal(np.asarray(y), np.full(1000, 2.0))
+    np.testing.assert_array_equal(np.asarray(z), np.full(1000, -1998.0))
 
 
 @pytest.mark.usefixtures("fused")
