@@ -216,6 +216,8 @@ class Guards:
         module = str(f.__globals__.get("__name__", "")).partition(".")[0]
         if module in (PACKAGE, "numpy"):
             return
+        if f.__builtins__ is not vars(builtins):  # type: ignore[attr-defined]
+            raise UnguardableError("its builtins are its own")
         code, defaults, named = f.__code__, f.__defaults__, f.__kwdefaults__
         self._checks.append(
             lambda: f.__code__ is code and f.__defaults__ is defaults and f.__kwdefaults__ is named

@@ -651,6 +651,7 @@ REASONS = {
     "draws random numbers in a function": lambda x: xp.map(lambda v: v * RNG.random(), x),
     "makes generators of random numbers": lambda x: x * RNG.spawn(1)[0].random(3),
     "starts a generator anew": lambda x: (START(0), x * xp.random.rand(3))[1],
+    "its builtins are its own": eval("lambda x: x * abs(-2)", {"__builtins__": {"abs": abs}}),
     "print does more than compute": lambda x: print(end="") or x + 1,
     "it returned nothing that waited": lambda x: 3,
     "it returns a set": lambda x: (x + 1, {1}),
