@@ -197,7 +197,7 @@ def _run_planned(
 
 
 def known_plan(device: Device, key: tuple[Any, ...]) -> Plan | None:
-    """The plan of a signature, if it is there."""
+    """The plan of a signature, if it is there. With the device's lock held."""
     cache = _plans.get(device.name)
     return None if cache is None else cache.get(key)
 

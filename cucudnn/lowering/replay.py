@@ -61,7 +61,8 @@ class Draft:
         if not self.plain:
             return None
         signature, self.signature = self.signature, None  # type: ignore[assignment]
-        plan = evaluation.known_plan(self.device, signature.key)
+        with self.device.lock:
+            plan = evaluation.known_plan(self.device, signature.key)
         if plan is None or plan.shifts != signature.shifts:
             return None
         return Replay(self.device, plan, self.shadows, len(self.shadows) - len(self.leaves))

@@ -21,6 +21,7 @@ from cucudnn.array import recordings, unit
 from cucudnn.array.guards import Guards, UnguardableError, used_only_in_operators
 from cucudnn.array.parameter import Parameter
 from cucudnn.lowering import evaluate
+from cucudnn.lowering.plan import PlanCache
 
 
 @pytest.fixture
@@ -1365,6 +1366,28 @@ def test_a_repetition_that_runs_out_of_memory_starts_anew(monkeypatch):
     assert xp.jit_info(f)[:3] == (1, 1, 0)
     np.testing.assert_array_equal(np.asarray(y), np.full(1000, 2.0))
     np.testing.assert_array_equal(np.asarray(z), np.full(1000, -1998.0))
+
+
+@pytest.mark.usefixtures("fused")
+def test_a_plan_that_another_thread_would_forget_while_it_is_looked_up(device, monkeypatch):
+    x, others = xp.ones(3), []
+
+    class Contested(collections.OrderedDict):
+        def get(self, key, default=None):
+            found = super().get(key, default)
+            if found is not None and not others:
+                others.append(threading.Thread(target=lambda: same(x * 3 - 1, [2, 2, 2])))
+                others[0].start()
+                others[0].join(0.2)
+            return found
+
+    plans = PlanCache(1)
+    plans.plans = Contested()
+    monkeypatch.setitem(evaluate._plans, x.device.name, plans)
+    f = xp.jit(lambda x: x * 2 + 1)
+    same(f(x), [3, 3, 3])
+    others[0].join()
+    assert xp.jit_info(f).recorded == 1
 
 
 @pytest.mark.usefixtures("fused")
