@@ -1012,12 +1012,13 @@ def finish(result: ndarray, node: Node) -> ndarray:
 
 def reads_shared(node: Node) -> bool:
     """True if the node, or what it was made of in the same call, reads shared memory."""
-    stack = list(node.inputs or ())
+    stack, seen = list(node.inputs or ()), set[Node]()
     while stack:
         child = stack.pop()
         if child.shared:
             return True
-        if child.data is None and child.line is None:  # made in the same call
+        if child.data is None and child.line is None and child not in seen:  # of the same call
+            seen.add(child)
             stack += child.inputs or ()
     return False
 

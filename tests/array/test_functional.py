@@ -570,3 +570,15 @@ def test_nvrtc_takes_the_texts():
                 std="c++17", arch="sm_90", fma=False, device_as_default_execution_space=True
             )
             driver.Program(text, "c++", options).compile("cubin")
+
+
+def test_values_that_are_read_twice_at_each_step(device):
+    """There are 2^60 ways from the result to the argument; none of them is gone twice."""
+
+    def function(x):
+        for _ in range(60):
+            x = x * 0.5 + x * x * 0.1
+        return x
+
+    x = xp.asarray(np.linspace(0, 1, 7))
+    np.testing.assert_allclose(xp.map(function, x), function(np.linspace(0, 1, 7)), rtol=1e-12)
