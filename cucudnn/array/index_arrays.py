@@ -138,7 +138,7 @@ def parse(x: ndarray, key: Any) -> Key:
         kept += [slice(None)] * _axes_of(entry)
         axis += _axes_of(entry)
     adjacent = not numbered or numbered[-1] - numbered[0] == len(numbered) - 1
-    order = _result_order(_memory_order(geometry(x)[tuple(kept)]), tuple(stand_ins))
+    order = _result_order(_memory_order(geometry(x)[(*kept, ...)]), tuple(stand_ins))
     shown = view(x, geometry(x)[(*basic, ...)])  # an element alone would be read
     return Key(shown, tuple(axes), tuple(arrays), place if adjacent else 0, order, scalar)
 
