@@ -14,7 +14,7 @@ PAGE = ROOT / "docs/performance.md"
 BEGIN, END = "<!-- tables -->\n", "<!-- end of tables -->"
 FILES = {
     "h200.json": "One NVIDIA H200",
-    "h200-later.json": "The same in a later run",
+    "h200-large.json": "The same, what needs many gigabytes",
     "cpu.json": "Two cores",
 }
 LIBRARIES = "libraries-h200.json"  # of benchmarks/libraries.py
