@@ -3,6 +3,9 @@ side, so that compilers make vectors of them."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+
 from ..graph import dtypes
 from .dialect import Writer, name
 from .host_text import store, values
@@ -32,66 +35,72 @@ def lane_texts(kernel: Kernel) -> list[str]:
 
 
 def lanes_text(w: Writer, kernel: Kernel) -> None:
-    """A run of elements along the innermost axis. Lines between two such functions are plain loops
+    """A run of elements along the innermost axis. Lines between two such functions are a plain loop
     over the lanes; values that are needed after the next function are kept in arrays."""
-    last = kernel.rank - 1
-    calls = [i for i in kernel.body if _in_lanes(kernel, i)]
-    stretches: list[list[int]] = [[]]
-    for i in kernel.body:
-        if i in calls:
-            stretches.append([])
-        else:
-            stretches[-1].append(i)
-    written = [o.value for o in kernel.outputs]
+    parts = _parts(kernel)
+    written = {o.value for o in kernel.outputs}
+    known: set[int] = set()  # what is in arrays
     with w.block("for (int64_t start = 0; start < run; start += XP_LANES)"):
         w("const int count = run - start < XP_LANES ? run - start : XP_LANES;")
-        kept: set[int] = set()
-        for number, stretch in enumerate(stretches):
-            later = [i for s in stretches[number + 1 :] for i in s] + calls[number + 1 :]
-            needed = {o for i in later for o in kernel.values[i].operands} | set(written)
-            call = calls[number] if number < len(calls) else None
-            keep = [i for i in stretch if i in needed] if call is not None else []
-            operands = kernel.values[call].operands if call is not None else ()
-            _declare(w, kernel, keep, call, operands, number)
-            with w.block("for (int l = 0; l < count; ++l)"):
-                w("const int64_t j = start + l;")
-                used = {o for i in stretch for o in kernel.values[i].operands} | set(operands)
-                used |= set(written) if call is None else set()
-                for i in sorted(kept & used):
-                    w(f"const auto {name(kernel, i)} = {name(kernel, i)}_[l];")
-                values(w, kernel, stretch, "x_", last, "j")
+        for number, (lines, call) in enumerate(parts[:-1]):
+            assert call is not None
+            later = [
+                i for more, after in parts[number + 1 :] for i in (*more, after) if i is not None
+            ]
+            needed = _operands(kernel, later) | written
+            keep = [i for i in lines if i in needed]
+            given = kernel.values[call].operands
+            operands = [f"o{number}_{k}_" for k in range(len(given))]
+            for i in keep:
+                _declare(w, kernel, i, f"{name(kernel, i)}_")
+            for operand, i in zip(operands, given, strict=True):
+                _declare(w, kernel, i, operand)
+            _declare(w, kernel, call, f"{name(kernel, call)}_")
+            w(f"int32_t live{number}[XP_LANES] = {{}};")
+            with _each(w, kernel, lines, known & (_operands(kernel, lines) | set(given))):
                 w(*(f"{name(kernel, i)}_[l] = {name(kernel, i)};" for i in keep))
-                if call is not None:
-                    w(*(f"o{number}_{k}_[l] = {name(kernel, o)};" for k, o in enumerate(operands)))
-                    w(f"live{number}[l] = 1;")
-                else:
-                    store(w, kernel, last)
-            kept |= set(keep)
-            if call is not None:
-                op = kernel.values[call].op
-                assert op is not None
-                arrays = [f"o{number}_{k}_" for k in range(len(operands))]
-                arrays += [f"{name(kernel, call)}_", f"live{number}"]
-                w(f"{op.expr.partition('(')[0]}_lanes({', '.join(arrays)});")
-                kept.add(call)
+                for operand, i in zip(operands, given, strict=True):
+                    w(f"{operand}[l] = {name(kernel, i)};")
+                w(f"live{number}[l] = 1;")
+            op = kernel.values[call].op
+            assert op is not None
+            arrays = ", ".join([*operands, f"{name(kernel, call)}_", f"live{number}"])
+            w(f"{op.expr.partition('(')[0]}_lanes({arrays});")
+            known.update(keep, [call])
+        lines, _ = parts[-1]
+        with _each(w, kernel, lines, known & (_operands(kernel, lines) | written)):
+            store(w, kernel, kernel.rank - 1)
 
 
-def _in_lanes(kernel: Kernel, i: int) -> bool:
-    op = kernel.values[i].op
-    return op is not None and bool(op.lanes)
+def _parts(kernel: Kernel) -> list[tuple[list[int], int | None]]:
+    """The lines of the body up to each function that loops, and that function; then the rest."""
+    parts: list[tuple[list[int], int | None]] = []
+    lines: list[int] = []
+    for i in kernel.body:
+        op = kernel.values[i].op
+        if op is not None and op.lanes:
+            parts.append((lines, i))
+            lines = []
+        else:
+            lines.append(i)
+    return [*parts, (lines, None)]
 
 
-def _declare(
-    w: Writer, kernel: Kernel, keep: list[int], call: int | None, operands: tuple[int, ...],
-    number: int,
-) -> None:  # fmt: skip
-    """The arrays that a stretch fills."""
+def _operands(kernel: Kernel, numbers: Iterable[int]) -> set[int]:
+    return {o for i in numbers for o in kernel.values[i].operands}
 
-    def c_type(i: int) -> str:
-        return dtypes.value_type(kernel.values[i].dtype)
 
-    w(*(f"{c_type(i)} {name(kernel, i)}_[XP_LANES];" for i in keep))
-    if call is not None:
-        w(*(f"{c_type(o)} o{number}_{k}_[XP_LANES] = {{}};" for k, o in enumerate(operands)))
-        w(f"{c_type(call)} {name(kernel, call)}_[XP_LANES] = {{}};")
-        w(f"int32_t live{number}[XP_LANES] = {{}};")
+def _declare(w: Writer, kernel: Kernel, i: int, array: str) -> None:
+    """An array for a value of each lane."""
+    w(f"{dtypes.value_type(kernel.values[i].dtype)} {array}[XP_LANES] = {{}};")
+
+
+@contextmanager
+def _each(w: Writer, kernel: Kernel, lines: Sequence[int], known: set[int]) -> Iterator[None]:
+    """A loop over the lanes that have an element: what is known in arrays, then the lines."""
+    with w.block("for (int l = 0; l < count; ++l)"):
+        w("const int64_t j = start + l;")
+        for i in sorted(known):
+            w(f"const auto {name(kernel, i)} = {name(kernel, i)}_[l];")
+        values(w, kernel, lines, "x_", kernel.rank - 1, "j")
+        yield
