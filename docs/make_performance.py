@@ -14,7 +14,7 @@ PAGE = ROOT / "docs/performance.md"
 BEGIN, END = "<!-- tables -->\n", "<!-- end of tables -->"
 FILES = {
     "h200.json": "One NVIDIA H200",
-    "h200-large.json": "The same, what needs many gigabytes",
+    "h200-large.json": "The same H200, the largest",
     "cpu.json": "Two cores",
 }
 LIBRARIES = "libraries-h200.json"  # of benchmarks/libraries.py
@@ -87,7 +87,7 @@ def _libraries(results: dict[str, Any]) -> str:
         return [row["task"], row["mode"], *_times(row["us"], peers), best]
 
     return _markdown(
-        [f"The same, {results['date'][:10]}, by libraries, µs a call ({_link(LIBRARIES)}):"],
+        [f"An H200, {results['date'][:10]}, by libraries, µs a call ({_link(LIBRARIES)}):"],
         ["task", "mode", *peers, "best of the others"], map(cells, rows), words=2,
     )  # fmt: skip
 

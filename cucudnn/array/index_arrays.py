@@ -109,7 +109,7 @@ def parse(x: ndarray, key: Any) -> Key:
     if scalar:
         entries.append(Ellipsis)
     basic: list[Any] = []
-    kept: list[slice] = []  # the parts that are slices: what is indexed by the others
+    kept: list[slice] = []  # for each axis of x: what the other parts index of it
     stand_ins: list[Any] = []
     axes: list[int] = []
     arrays: list[ndarray] = []

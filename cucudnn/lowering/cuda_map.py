@@ -93,8 +93,8 @@ def _map_vector(w: Writer, kernel: Kernel) -> None:
     """Groups of neighbours along the innermost axis, each one access an operand. Only a map of
     one axis has a last group that is not full.
 
-    What lies beyond the end is computed from the last element and not written: a loop of a user's
-    function ends on values that are there, and nothing branches between a thread's computations.
+    What lies beyond the end is computed from the last element and not written, so that nothing
+    branches between a thread's computations. A quick map computes groups that are not full again.
     """
     v, last, groups = kernel.vector, kernel.rank - 1, unroll(kernel)
     outer, quick = range(last), cuda_quick.is_quick(kernel)
