@@ -232,7 +232,11 @@ def device(name: str | Device | None = None) -> Device:
 
 
 def flush(*arrays: ndarray) -> None:
-    """Evaluate the arrays, or everything that is pending; on CUDA, launch it and return."""
+    """Evaluate the arrays, or everything that is pending; on CUDA, launch it and return.
+
+    What is computed inside of a kernel on the way to other arrays is stored when it is computed
+    once more: when it is read, or at the next call.
+    """
     unit.settle()
     if arrays:
         evaluation.evaluate([node_of(ours("flush", x)) for x in arrays])
@@ -242,7 +246,7 @@ def flush(*arrays: ndarray) -> None:
 
 
 def synchronize(device: Any = None) -> None:
-    """Evaluate everything that is pending on a device, and wait until it has run.
+    """Evaluate everything that is pending on a device, as `flush` does, and wait until it has run.
 
     Raises
     ------
