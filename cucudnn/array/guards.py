@@ -216,7 +216,7 @@ class Guards:
         module = str(f.__globals__.get("__name__", "")).partition(".")[0]
         if module in (PACKAGE, "numpy"):
             return
-        if f.__builtins__ is not vars(builtins):  # type: ignore[attr-defined]
+        if getattr(f, "__builtins__", None) is not vars(builtins):
             raise UnguardableError("its builtins are its own")
         code, defaults, named = f.__code__, f.__defaults__, f.__kwdefaults__
         self._checks.append(
