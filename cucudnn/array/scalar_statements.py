@@ -81,20 +81,23 @@ class Statements(Expressions):
         variable = variable_name(name, value.kind)
         self.variables[variable] = value.kind
         if value.c != variable:
-            self.c(f"{variable} = {value.c};")
-            self.py(f"{variable} = {value.py}")
+            self._write(variable, value)
             self.lanes.set(variable, value.c)
         return Value(value.kind, variable, variable, value.constant)
 
     def _keep(self, variable: str, value: Value) -> None:
         """Set a variable that the user knows nothing of."""
         self.variables[variable] = value.kind
+        self._write(variable, value)
+        self.lanes.keep(variable, value.c)
+
+    def _write(self, variable: str, value: Value) -> None:
         self.c(f"{variable} = {value.c};")
         self.py(f"{variable} = {value.py}")
-        self.lanes.keep(variable, value.c)
 
     @contextmanager
     def _block(self, c: str, py: str, lanes: AbstractContextManager[Any]) -> Iterator[Any]:
+        self.texts.branches = True
         self.py(f"{py}:")
         self.py.depth += 1
         start = len(self.c.lines)

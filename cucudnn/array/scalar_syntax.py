@@ -154,38 +154,32 @@ class Function(Statements):
 
     def definition(self, extra: Sequence[int]) -> tuple[str, str]:
         """The two texts, with the parameters that it and its callees take from outside."""
-        ins = [*self.signature, *((f"p{i}", self.names.parameters[i]) for i in extra)]
-        result = text.c_type(self.kind)
+        given, own, result = self._c_types(extra)
         c, py = Writer(), Writer()
-        typed = ", ".join(f"{text.c_type(k)} {n}" for n, k in ins)
+        typed = ", ".join(f"{c_type} {n}" for n, c_type in given.items())
         with c.block(f"XP_STEP {result} {self.name}({typed})"):
-            taken = {n for n, _ in ins}
-            for name, kind in self.variables.items():
-                if name not in taken:
-                    c(f"{text.c_type(kind)} {name} = {text.c_type(kind)}();")
-            c(*self.c.lines)
-        py(f"def {self.name}({', '.join(n for n, _ in ins)}):", *self.py.lines)
+            c(*(f"{c_type} {n} = {c_type}();" for n, c_type in own.items()), *self.c.lines)
+        py(f"def {self.name}({', '.join(given)}):", *self.py.lines)
         return str(c), str(py)
+
+    def _c_types(self, extra: Sequence[int]) -> tuple[dict[str, str], dict[str, str], str]:
+        """C++ types of the parameters and of the other variables by name, and of the result."""
+        ins = [*self.signature, *((f"p{i}", self.names.parameters[i]) for i in extra)]
+        given = {n: text.c_type(k) for n, k in ins}
+        own = {n: text.c_type(k) for n, k in self.variables.items() if n not in given}
+        return given, own, text.c_type(self.kind)
 
     def in_lanes(self, extra: Sequence[int]) -> str:
         """The C++ text for several elements side by side; empty where that is not worth it."""
         callees = [f for f in self.with_callees() if f is not self]
-        if not self.texts.loops or not all(f.is_straight for f in callees):
+        if not self.texts.loops or any(f.texts.branches for f in callees):
             return ""
-        ins = [*self.signature, *((f"p{i}", self.names.parameters[i]) for i in extra)]
-        given = {name: text.c_type(kind) for name, kind in ins}
-        own = {n: text.c_type(k) for n, k in self.variables.items() if n not in given}
-        result = text.c_type(self.kind)
+        given, own, result = self._c_types(extra)
         if any(t.startswith("xp_c") for t in (*given.values(), *own.values(), result)):
             return ""  # compilers make no vectors of structs
         if not all(f.texts.ops.isdisjoint(_NO_VECTORS) for f in (self, *callees)):
             return ""
         return self.lanes.definition(self.name, given, own, result)
-
-    @property
-    def is_straight(self) -> bool:
-        """Whether it has no branches."""
-        return not any(line.lstrip().startswith(("if", "for", "while")) for line in self.c.lines)
 
     def all_parameters(self) -> tuple[int, ...]:
         """Indices of the outer numbers that it and its callees use."""

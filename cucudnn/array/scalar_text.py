@@ -198,6 +198,7 @@ class Texts:
         self.ops: set[Op] = set()
         self.work = 0
         self.loops = False
+        self.branches = False  # loops too
         self.repeated = 1  # how often the line that is being written runs, roughly
 
     def cast(self, x: Value, kind: Operand) -> Value:
