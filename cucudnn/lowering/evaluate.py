@@ -367,9 +367,8 @@ def _explain_failure(error: Exception, step: Step, order: list[Node]) -> None:
 NAMED = 5  # arrays
 
 
-def with_room(device: Device, function: Callable[[], T], again: Callable[[], T] | None = None) -> T:
-    """Call a function that takes memory of a device, and once more, or `again`, if there was too
-    little.
+def with_room(device: Device, function: Callable[[], T]) -> T:
+    """Call a function that takes memory of a device, and once more if there was too little.
 
     Raises
     ------
@@ -380,10 +379,11 @@ def with_room(device: Device, function: Callable[[], T], again: Callable[[], T] 
         return function()
     except MemoryError:  # noqa: SIM105 - this is a hot path, and `suppress` an object
         pass  # nothing of the first try is alive when room is made
-    return _again_with_room(device, again or function)
+    return _again_with_room(device, function)
 
 
 def _again_with_room(device: Device, function: Callable[[], T]) -> T:
+    """The second call of the two, where the first one had too little memory."""
     _make_room(device)
     try:
         return function()

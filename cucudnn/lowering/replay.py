@@ -109,12 +109,10 @@ class Replay:
         self.device.prepare(self.plan.calls)
         try:
             self._run(memory)
+            return
         except MemoryError:
-            again = True
-        else:
-            again = False
-        if again:  # nothing of the first try is alive any more
-            evaluation.with_room(self.device, lambda: self._run(memory))
+            pass  # nothing of the first try is alive when room is made
+        evaluation.with_room(self.device, lambda: self._run(memory))
 
     def _run(self, memory: list[Any]) -> None:
         try:
