@@ -121,12 +121,11 @@ def parse(x: ndarray, key: Any) -> Key:
             numbered.append(number)
         if type(entry) is not ndarray:
             count = x.ndim - used if entry is Ellipsis else 1
+            indexed = count if entry is Ellipsis else _axes_of(entry)  # axes of x
             basic += [slice(None)] * count if entry is Ellipsis else [entry]
-            kept += [entry if isinstance(entry, slice) else slice(None)] * (
-                count if entry is Ellipsis else _axes_of(entry)
-            )
+            kept += [entry if isinstance(entry, slice) else slice(None)] * indexed
             stand_ins.append(_stand_in(entry))
-            axis += count if entry is Ellipsis else _axes_of(entry)
+            axis += indexed
             at += 0 if type(entry) is int else count
             continue
         for i in _coordinates(entry, x.shape, axis):

@@ -280,8 +280,6 @@ def _stored(layout: Node, data: Any) -> Node:
 
 def are_apart(given: Given, guards: Guards) -> bool:
     """Whether no argument is an array that the function depends on anyway."""
-    if not guards.arrays:
-        return True
     return not any(x._storage in given.first for x in guards.arrays)
 
 

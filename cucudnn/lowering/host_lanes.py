@@ -44,9 +44,7 @@ def lanes_text(w: Writer, kernel: Kernel) -> None:
         w("const int count = run - start < XP_LANES ? run - start : XP_LANES;")
         for number, (lines, call) in enumerate(parts[:-1]):
             assert call is not None
-            later = [
-                i for more, after in parts[number + 1 :] for i in (*more, after) if i is not None
-            ]
+            later = kernel.body[kernel.body.index(call) + 1 :]
             needed = _operands(kernel, later) | written
             keep = [i for i in lines if i in needed]
             given = kernel.values[call].operands
