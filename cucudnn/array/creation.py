@@ -322,6 +322,7 @@ def linspace(
         Where the numbers lie, if there are several intervals.
     device : str or Device, optional
     """
+    num = operator.index(num)
     if num < 0:
         raise ValueError(f"linspace: number of samples, {num}, must be non-negative")
     start, stop = (x.item() if hasattr(x, "item") and not x.shape else x for x in (start, stop))
@@ -373,9 +374,10 @@ def eye(
     device: Any = None,
 ) -> ndarray:
     """Ones on a diagonal, zeros elsewhere."""
-    columns = n_rows if n_cols is None else n_cols
+    n_rows = operator.index(n_rows)
+    columns = n_rows if n_cols is None else operator.index(n_cols)
     kind, name = _dtype(dtype), devices.get(device).name
-    k = max(-n_rows, min(k, columns))  # any number, also one that int64 cannot hold
+    k = max(-n_rows, min(operator.index(k), columns))  # any number, also one that int64 cannot hold
 
     def make() -> Node:
         shape = (n_rows, columns)
@@ -391,7 +393,7 @@ def _triangle(x: Any, k: int, lower: bool) -> ndarray:
     x = as_array(x)
     if x.ndim < 2:
         raise ValueError(f"expected at least 2 dimensions, got {x.ndim}")
-    k = max(-x.shape[-2], min(k, x.shape[-1]))
+    k = max(-x.shape[-2], min(operator.index(k), x.shape[-1]))
 
     def make(node: Node) -> Node:
         shape, name = node.shape, node.device

@@ -379,3 +379,13 @@ def test_an_array_of_a_scalar_can_be_written(device):
     assert float(total) == 3
     assert float(x) == 5
     assert xp.asarray(total, copy=False) is total
+
+
+def test_extents_and_diagonals_of_numpys_integers(device):
+    n, k = np.int64(3), np.int64(1)
+    for name, args in (("eye", (n,)), ("eye", (n, n, k)), ("tri", (n,)), ("linspace", (0, 1, n))):
+        ours = getattr(xp, name)(*args)
+        np.testing.assert_array_equal(xp.asnumpy(ours + 1), getattr(np, name)(*args) + 1)
+        assert all(type(extent) is int for extent in ours.shape)
+    ours = xp.tril(xp.ones((3, 3)), -k)
+    np.testing.assert_array_equal(xp.asnumpy(ours), np.tril(np.ones((3, 3)), -1))
