@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from html import escape
 
 from ..graph import ops
 from ..graph.node import Node
@@ -144,6 +143,8 @@ class Explanation:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
+        from html import escape  # costs a hundredth of the package's import; so do others there
+
         rows = []
         for i, step in enumerate(self.steps):
             text = escape(str(step))

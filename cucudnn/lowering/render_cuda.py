@@ -7,7 +7,7 @@ Every text exports `kernel(words)`, whose parameter is the array of words by val
 from __future__ import annotations
 
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import NamedTuple
 
 from ..graph import dtypes, shapes
@@ -73,7 +73,7 @@ class Grid(NamedTuple):
 @cache
 def header(file: str) -> str:
     """The text of a header of this package."""
-    return files("cucudnn.lowering").joinpath(file).read_text()
+    return Path(__file__).with_name(file).read_text()
 
 
 def render(kernel: Kernel) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 
 from . import dialect, host_lanes, scalar
 from .dialect import Writer, name
@@ -52,7 +52,7 @@ XP_STEP int64_t xp_turn(int64_t x, int64_t step, int64_t limit, int64_t from, in
 
 @cache
 def _header(file: str) -> str:
-    return files("cucudnn.lowering").joinpath(file).read_text()
+    return Path(__file__).with_name(file).read_text()
 
 
 def render(kernel: Kernel) -> str:

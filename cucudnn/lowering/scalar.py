@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Literal, NamedTuple
 
 Dialect = Literal["host", "cuda"]
@@ -18,7 +18,7 @@ class Section(NamedTuple):
 @cache
 def sections() -> dict[str, Section]:
     """Return every section of scalar.h by name, in the order of the file."""
-    text = (files(__package__) / "scalar.h").read_text(encoding="utf-8")
+    text = Path(__file__).with_name("scalar.h").read_text(encoding="utf-8")
     found: dict[str, Section] = {}
     for block in text.split("\n" + MARKER)[1:]:
         head, *lines = block.rstrip().split("\n")

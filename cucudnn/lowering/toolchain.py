@@ -24,11 +24,9 @@ import platform
 import re
 import shlex
 import shutil
-import subprocess
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -88,27 +86,33 @@ class HostToolchain:
         targets = [directory / f"{number}.so" for number in range(len(texts))]
         if len(texts) == 1:
             return [self._build(texts[0], targets[0])]
+        from concurrent.futures import ThreadPoolExecutor
+
         with ThreadPoolExecutor(os.cpu_count()) as compilers:
             return list(compilers.map(self._build, texts, targets))
 
     def _build(self, text: str, target: Path) -> bytes | CompileError:
         line = [*self.command, "-x", "c++", "-", "-o", str(target), *self.libraries]
         try:
-            run = subprocess.run(
-                line,
-                input=text.encode(),
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                env={**os.environ, "LC_ALL": "C"},
-                check=False,
-            )
-            return (
-                target.read_bytes()
-                if run.returncode == 0
-                else CompileError(text, run.stdout.decode(errors="replace"))
-            )
+            code, printed = _run(line, text)
+            return CompileError(text, printed) if code else target.read_bytes()
         except OSError as error:
             return CompileError(text, f"error: {line[0]} could not be run: {error}")
+
+
+def _run(line: Sequence[str], text: str = "") -> tuple[int, str]:
+    """Run a command; its exit status, and what it printed."""
+    import subprocess  # as `concurrent.futures` a thirtieth of the package's import
+
+    done = subprocess.run(
+        line,
+        input=text.encode(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        env={**os.environ, "LC_ALL": "C"},
+        check=False,
+    )
+    return done.returncode, done.stdout.decode(errors="replace")
 
 
 @functools.cache
@@ -158,18 +162,11 @@ class _Probe:
     suffix: str = ".json"
 
     def build(self, texts: Sequence[str], directory: Path) -> list[bytes | CompileError]:
-        version = subprocess.run(
-            [*self.compiler, "--version"],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            check=False,
-        ).stdout
+        _, version = _run([*self.compiler, "--version"])
         refusal = CompileError("", "")
         for options, libraries in _option_sets():
             command = (*self.compiler, *OPTIONS, *options)
-            identity = "\n".join(
-                [version.decode(errors="replace"), *command, *libraries, processor()]
-            )
+            identity = "\n".join([version, *command, *libraries, processor()])
             [result] = HostToolchain(command, libraries, identity).build(texts, directory)
             if not isinstance(result, CompileError):
                 answer = {"command": command, "libraries": libraries, "identity": identity}

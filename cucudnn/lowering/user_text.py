@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
-from importlib.resources import files
+from pathlib import Path
 from typing import NamedTuple
 
 from ..graph import dtypes
@@ -60,7 +60,7 @@ class Layout(NamedTuple):
 
 @cache
 def _header() -> str:
-    return files("cucudnn.lowering").joinpath("user_kernels.h").read_text(encoding="utf-8")
+    return Path(__file__).with_name("user_kernels.h").read_text(encoding="utf-8")
 
 
 def _opening(types: Types, spec: Elementwise | Reduction, *users: str) -> str:
