@@ -9,6 +9,8 @@ from contextvars import ContextVar, Token
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+from .accelerator import tell, told
+
 COMPILE_MODES = ("auto", "always", "never")
 PRECISIONS = ("float32", "tf32")
 
@@ -20,6 +22,7 @@ def _memory() -> int:
         return 1 << 33
 
 
+@told
 @dataclass(frozen=True, slots=True)
 class Settings:
     """What can be set.
@@ -96,6 +99,7 @@ def from_environment() -> Settings:
 _base = from_environment()
 _current: ContextVar[Settings] = ContextVar("cucudnn_settings", default=_base)
 
+tell("settings", _current)
 current = _current.get  # the settings in force in this thread or task
 
 

@@ -107,6 +107,8 @@ def test_imports_in_a_fresh_process(line):
 def test_every_module_is_documented():
     for module in pkgutil.walk_packages(xp.__path__, "cucudnn."):
         spec = importlib.util.find_spec(module.name)
+        if not spec.origin.endswith(".py"):
+            continue  # accelerator/_c
         with open(spec.origin) as file:
             assert ast.get_docstring(ast.parse(file.read())), module.name
 

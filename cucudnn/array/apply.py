@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..accelerator import tell
 from ..errors import DeviceError
 from ..graph import dtypes, ops, shapes
 from ..graph.dtypes import DType, Operand
@@ -40,6 +41,7 @@ _recipes: dict[Any, _Recipe] = {}
 # operand that is a Python scalar dtype, conversion (None: it is right as it is) and layout.
 _usual: dict[Any, tuple[Shape, DType, Strides, int, _Scalar | None]] = {}
 _Scalar = tuple[DType, Callable[[Any], Any] | None, int]
+tell("usual", _usual)
 
 
 def unary(op: Op, a: Node) -> Node:

@@ -13,7 +13,7 @@ from ..errors import DeviceError
 from ..graph import dtypes, ops, shapes
 from ..graph.node import Node, Storage, base_of
 from ..lowering import evaluate as evaluation
-from ..lowering.log import logs, recording
+from ..lowering.log import logs, recording, versions
 from ..settings import current
 from . import apply, index_arrays, library, unit
 from .caller import user_line
@@ -111,6 +111,8 @@ def assign(x: ndarray, key: Any, value: Any) -> None:
     if type(value) is ndarray and _is_same(target, value):
         return  # x[k] += v wrote already; Python assigns the view to itself
     listed = isinstance(value, (list, tuple))
+    if isinstance(value, (np.integer, np.floating)) and x.dtype.kind == "i":
+        value = value.item()  # as NumPy, which refuses what does not fit here, and nowhere else
     if type(value) is not ndarray:
         value = operand(value, x._storage.node.device)
     if type(value) is ndarray:
@@ -177,10 +179,11 @@ def write(x: ndarray, value: Callable[..., Node], other: Any) -> None:
 
 
 def _write_owned(x: ndarray, value: Callable[..., Node], other: Any) -> bool:
-    """Record a write to memory that is ours. False if it is no more."""
+    """Record a write to memory that is ours. False if it is no more, or if a finaliser or a signal
+    handler has written in between."""
     storage = x._storage
     with recording:
-        old = storage.node
+        old, before = storage.node, versions[0]
         if old.shared:
             return False
         shown = node_of(x)
@@ -195,6 +198,8 @@ def _write_owned(x: ndarray, value: Callable[..., Node], other: Any) -> bool:
             node = _replaced(new, old, fresh)
         else:
             node = apply.update(old, new, offset, shape, strides)
+        if versions[0] != before:
+            return False  # once more
         _becomes(storage, node)
     try:
         finish(x, node)
@@ -216,6 +221,7 @@ def _becomes(storage: Storage, node: Node) -> None:
         logs[node.device].add(storage)  # first: Ctrl-C may come after any call
     storage.version += 1
     storage.node = node
+    versions[0] += 1
 
 
 def _write_shared(x: ndarray, value: Callable[..., Node], other: Any) -> bool:

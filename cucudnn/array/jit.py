@@ -21,7 +21,7 @@ from ..settings import current
 from . import unit
 from .guards import Guards, UnguardableError, used_only_in_operators
 from .parameter import Parameter
-from .recordings import FailedError, Given, Recording, are_apart, recording_of
+from .recordings import FailedError, Given, Recording, are_apart, given, recording_of, repeat
 from .returned import UnfitError, arrays_in
 from .scalar_names import JITTED, jitted
 
@@ -170,20 +170,20 @@ class Recorded:
         if self.never or not settings.fuse:
             return self._called(args, kwargs, self.never or "nothing is fused")
         try:
-            given = Given(args, kwargs, self.free)
+            arguments = given(args, kwargs, self.free)
         except UnfitError as why:
             return self._called(args, kwargs, str(why))
-        found = self.recordings.get(given.key)
+        found = self.recordings.get(arguments.key)
         for recorded in found or ():
-            if recorded.holds(settings, given):
+            if recorded.holds(settings, arguments):
                 self.unused = 0
                 try:
-                    result = recorded.again(given)
+                    result = repeat(recorded, arguments)
                 except FailedError as why:
                     return self._called(args, kwargs, str(why))
                 self.repeated += 1
                 return result
-        return self._first(given, args, kwargs)
+        return self._first(arguments, args, kwargs)
 
     def _called(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str) -> Any:
         self._count(why)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
 
+from ..accelerator import accelerated, put_operators, tell, told
 from ..graph import dtypes, ops, shapes
 from ..graph.dtypes import DType
 from ..graph.node import Node, Storage, base_of, pending_closure, store
@@ -21,7 +22,7 @@ from ..lowering import device as devices
 from ..lowering import evaluate as evaluation
 from ..lowering import memory
 from ..lowering.device import Device
-from ..lowering.log import logs, recording, release, take
+from ..lowering.log import logs, recording, release, take, versions
 from ..settings import current
 from . import apply, unit, vectors
 from .apply import PyScalar
@@ -34,8 +35,12 @@ if TYPE_CHECKING:
 SMALL = 65536  # bytes that are copied rather than shared or lent
 # Where the geometry arrays pretend to lie. Nobody reads there.
 IMAGINARY = 1 << 46
+tell("SMALL", SMALL)
+tell("IMAGINARY", IMAGINARY)
+tell("array", np.ndarray)
 
 
+@told
 class ndarray:  # noqa: N801 - NumPy's name
     """An n-dimensional array. Operations on it are recorded and run when a value is read.
 
@@ -704,7 +709,7 @@ class ndarray:  # noqa: N801 - NumPy's name
     # --- indexing ---------------------------------------------------------------------------------
 
     def __getitem__(self, key: Any) -> ndarray:
-        return _indexing().get(self, key)  # type: ignore[no-any-return]
+        return get_item(self, key)
 
     def __setitem__(self, key: Any, value: Any) -> None:
         _indexing().assign(self, key, value)
@@ -873,6 +878,7 @@ class ndarray:  # noqa: N801 - NumPy's name
 
 
 ndarray.__module__ = PACKAGE
+put_operators(ndarray, ops.TABLE)
 
 
 class _Elements:
@@ -960,7 +966,7 @@ def plain(x: Any) -> Any:
     with x.device.lock:
         node = node_of(view(x, g[(*once, ...)]))
     with recording:
-        read = wrap(node, scalar=x._scalar)
+        read = wrap(node, x._scalar)
     if read.shape == g.shape:
         return read
     return view(read, np.broadcast_to(geometry(read), g.shape))
@@ -981,6 +987,7 @@ def part_of_complex(dtype: DType, g: Any) -> bool:
 _new: Callable[[type[ndarray]], ndarray] = object.__new__
 
 
+@accelerated
 def wrap(node: Node, scalar: bool | None = None) -> ndarray:
     """A handle on a new storage. By default a 0-d result is marked scalar, as NumPy's is one."""
     if node.op is ops.view:
@@ -1012,7 +1019,13 @@ def finish(result: ndarray, node: Node) -> ndarray:
 
 def reads_shared(node: Node) -> bool:
     """True if the node, or what it was made of in the same call, reads shared memory."""
-    stack, seen = list(node.inputs or ()), set[Node]()
+    inputs = node.inputs or ()
+    for child in inputs:  # the usual case, for speed
+        if child.shared or (child.data is None and child.line is None):
+            break
+    else:
+        return False
+    stack, seen = list(inputs), set[Node]()
     while stack:
         child = stack.pop()
         if child.shared:
@@ -1032,10 +1045,13 @@ def record(function: Callable[..., Node], *operands: Any, scalar: bool | None = 
         if type(x) is ndarray:
             evaluation.keep_budget(x._storage.node.device, current())
             break
-    operands = tuple(plain(x) for x in operands)
+    operands = tuple([plain(x) for x in operands])
     with recording:
-        node = function(*[node_of(x) if type(x) is ndarray else x for x in operands])
-        result = wrap(node, scalar=scalar)
+        before = -1
+        while versions[0] != before:
+            before = versions[0]
+            node = function(*[node_of(x) if type(x) is ndarray else x for x in operands])
+        result = wrap(node, scalar)
     return finish(result, node)
 
 
@@ -1053,12 +1069,21 @@ def _whole(shape: Shape, strides: Strides, dtype: DType) -> Any:
     return memory.borrowed(memory.Buffer(IMAGINARY, 0), shape, strides, dtype)
 
 
+tell("whole_geometry", _whole)
+
+
 @cache
 def _indexing() -> ModuleType:
     """The module that indexes, which needs this one."""
     from . import indexing
 
     return indexing
+
+
+@accelerated
+def get_item(x: ndarray, key: Any) -> ndarray:
+    """`x[key]`."""
+    return _indexing().get(x, key)  # type: ignore[no-any-return]
 
 
 def view(x: ndarray, g: Any) -> ndarray:
@@ -1087,7 +1112,7 @@ def from_host(array: np.ndarray[Any, Any], device: str, *, scalar: bool = False)
     """An array of its own with the elements of a NumPy array."""
     node = _leaf(array, devices.get(device))
     with recording:
-        return wrap(node, scalar=scalar)
+        return wrap(node, scalar)
 
 
 def _leaf(array: np.ndarray[Any, Any], device: Device) -> Node:
@@ -1108,7 +1133,7 @@ def from_native(array: Any, device: Device, *, scalar: bool = False) -> ndarray:
     with device.use():
         node = _adopted(array, device)
     with recording:
-        return wrap(node, scalar=scalar)
+        return wrap(node, scalar)
 
 
 def _adopted(array: Any, device: Device) -> Node:
@@ -1171,6 +1196,7 @@ def refusal(name: str, *operands: Any) -> TypeError:
     return TypeError(f"{name}: expected arrays or numbers, got {types}")
 
 
+@accelerated
 def unary(op: Op, x: Any) -> ndarray:
     """Record an elementwise op of one operand."""
     if type(x) is not ndarray:
@@ -1183,8 +1209,11 @@ def unary(op: Op, x: Any) -> ndarray:
         x = plain(x)
     try:
         take()
-        a = x._storage.node if x._geometry is None else node_of(x)
-        node = apply.unary(op, a)
+        before = -1
+        while versions[0] != before:
+            before = versions[0]
+            a = x._storage.node if x._geometry is None else node_of(x)
+            node = apply.unary(op, a)
         result = wrap(node)
     except BaseException:
         try:  # noqa: SIM105
@@ -1216,6 +1245,7 @@ def as_array(x: Any, device: str | None = None) -> ndarray:
     return from_host(np.asarray(x), name)
 
 
+@accelerated
 def binary(op: Op, x: Any, y: Any) -> ndarray:
     """Record an elementwise op of two operands; NotImplemented for what is no operand."""
     array_x, array_y = type(x) is ndarray, type(y) is ndarray
@@ -1241,9 +1271,12 @@ def binary(op: Op, x: Any, y: Any) -> ndarray:
         y = plain(y)
     try:
         take()
-        a = x if not array_x else x._storage.node if x._geometry is None else node_of(x)
-        b = y if not array_y else y._storage.node if y._geometry is None else node_of(y)
-        node = apply.binary(op, a, b)
+        before = -1
+        while versions[0] != before:
+            before = versions[0]
+            a = x if not array_x else x._storage.node if x._geometry is None else node_of(x)
+            b = y if not array_y else y._storage.node if y._geometry is None else node_of(y)
+            node = apply.binary(op, a, b)
         result = wrap(node)
     except BaseException:
         try:  # noqa: SIM105
@@ -1265,6 +1298,10 @@ _COMPARISONS = {
     ops.greater: (False, True),
     ops.greater_equal: (False, True),
 }
+
+
+# What an integer operand has to be looked at for.
+tell("careful", frozenset({*_COMPARISONS, ops.pow_}))
 
 
 def _check_exponent(x: Any, y: Any) -> None:
@@ -1490,7 +1527,7 @@ def _moved_directly(x: ndarray, target: Device) -> ndarray:
     store(moved, buffer)
     logs[target.name].made += moved.nbytes
     with recording:
-        return wrap(moved, scalar=x._scalar)
+        return wrap(moved, x._scalar)
 
 
 def reshaped(x: ndarray, shape: Any, *, order: str = "C", copy: bool | None = None) -> ndarray:

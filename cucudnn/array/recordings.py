@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..accelerator import accelerated, tell, told
 from ..graph import ops
 from ..graph.node import Node, Storage, new_node
 from ..lowering import evaluate as evaluation
-from ..lowering.log import logs, recording
+from ..lowering.log import logs, recording, versions
 from ..lowering.replay import Draft, Replay
 from ..lowering.writes import SMALL
 from ..settings import Settings, current
@@ -34,6 +35,7 @@ class FailedError(Exception):
 CHANGED = "an argument was written to meanwhile"
 
 
+@told
 class Given:
     """The arguments of a call.
 
@@ -130,6 +132,21 @@ class Given:
         return all(are_same(contents(x), items) for x, items in self.containers)
 
 
+tell("Parameter", Parameter)
+
+
+@accelerated
+def given(args: tuple[Any, ...], kwargs: dict[str, Any], free: frozenset[int]) -> Given:
+    """The arguments of a call, of which floats at some positions may change.
+
+    Raises
+    ------
+    UnfitError
+        If a call with them cannot be repeated.
+    """
+    return Given(args, kwargs, free)
+
+
 class Draw(NamedTuple):
     """Random numbers, to be drawn again.
 
@@ -179,6 +196,7 @@ class Written(NamedTuple):
     times: int
 
 
+@told
 @dataclass(slots=True)
 class Recording:
     """A call, to be repeated.
@@ -223,41 +241,7 @@ class Recording:
             and (not guards.arrays or are_apart(given, guards))
         )
 
-    def again(self, given: Given) -> Any:
-        """The call, with other arrays and numbers of the same kinds.
-
-        Raises
-        ------
-        FailedError
-            If it fails, or another thread writes to what it reads or writes.
-        """
-        memory, nodes = self.memory.copy(), given.nodes
-        device = self.replay.device
-        with device.lock, device.use_locked():  # so that the arguments stay what they are
-            for slot, which in self.arrays:
-                data = memory[slot] = nodes[which].data
-                if data is None:
-                    raise FailedError(CHANGED)
-            for slot, which in self.numbers:
-                memory[slot] = given.numbers[which]
-            taken = [draw.put(memory) for draw in self.draws] if self.draws else []
-            try:
-                self.replay.run(memory)
-                if self.written:
-                    self._publish(given, memory)
-            except Exception as error:
-                for draw, place in zip(self.draws[::-1], taken[::-1], strict=True):
-                    draw.stream._give_back(draw.taken, *place)
-                if isinstance(error, FailedError):
-                    raise
-                raise FailedError(f"it raised {type(error).__name__}") from error
-        made = []
-        with recording:
-            for slot, layout, scalar in self.outputs:
-                made.append(wrap(_stored(layout, memory[slot]), scalar))
-        return filled(self.tree, given.arrays, made)
-
-    def _publish(self, given: Given, memory: list[Any]) -> None:
+    def publish(self, given: Given, memory: list[Any]) -> None:
         """Let everybody see what was written."""
         storages = [given.arrays[w.which]._storage for w in self.written]
         with recording:
@@ -269,6 +253,47 @@ class Recording:
                 logs[node.device].add(storage)  # first: Ctrl-C may come after any call
                 storage.version += w.times
                 storage.node = node
+                versions[0] += 1
+
+
+tell("leaf", ops.leaf)
+tell("filled", filled)
+
+
+@accelerated
+def repeat(call: Recording, given: Given) -> Any:
+    """A call, with other arrays and numbers of the same kinds.
+
+    Raises
+    ------
+    FailedError
+        If it fails, or another thread writes to what it reads or writes.
+    """
+    memory, nodes = call.memory.copy(), given.nodes
+    device = call.replay.device
+    with device.locked():  # so that the arguments stay what they are
+        for slot, which in call.arrays:
+            data = memory[slot] = nodes[which].data
+            if data is None:
+                raise FailedError(CHANGED)
+        for slot, which in call.numbers:
+            memory[slot] = given.numbers[which]
+        taken = [draw.put(memory) for draw in call.draws] if call.draws else []
+        try:
+            call.replay.run(memory)
+            if call.written:
+                call.publish(given, memory)
+        except Exception as error:
+            for draw, place in zip(call.draws[::-1], taken[::-1], strict=True):
+                draw.stream._give_back(draw.taken, *place)
+            if isinstance(error, FailedError):
+                raise
+            raise FailedError(f"it raised {type(error).__name__}") from error
+    made = []
+    with recording:
+        for slot, layout, scalar in call.outputs:
+            made.append(wrap(_stored(layout, memory[slot]), scalar))
+    return filled(call.tree, given.arrays, made)
 
 
 def _stored(layout: Node, data: Any) -> Node:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import accelerator
 from ..lowering import compile as cache
 from ..lowering import device as devices
 from ..lowering import explain as explanation
@@ -78,6 +79,7 @@ def configuration() -> dict[str, str]:
         "compiler": " ".join(host.command[:1])
         if host
         else "none: kernels are interpreted by NumPy",
+        "recorded and evaluated by": "C" if accelerator.is_built else "Python",
         "processor": toolchain.processor().splitlines()[0] if toolchain.processor() else "unknown",
         "threads": str(threads.get_num_threads()),
         "kernel cache": f"{info.folder}: {info.entries} entries, {info.bytes} bytes",

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from types import CodeType
 from typing import TYPE_CHECKING
 
+from ..accelerator import tell
 from ..graph.node import Node, Storage, pending_closure
 from ..lowering import evaluate as evaluation
 from ..lowering.device import get
@@ -59,6 +60,8 @@ class _State(threading.local):
 
 
 state = _State()
+tell("state", state)
+tell("unit", globals())
 has_traced = False  # whether any thread ever did: before that, nobody need ask for its state
 
 

@@ -8,8 +8,13 @@ one have too little to do at a time for a GPU, and stay calls.
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..graph import dtypes, ops
+from ..graph.dtypes import DType
 from ..graph.node import Node
+from ..graph.shapes import Shape, Strides
+from ..settings import current
 from . import apply
 
 SMALL = 64 << 20  # bytes: a sum across so many takes a GPU less time than a call takes the host
@@ -23,6 +28,26 @@ def matmul(a: Node, b: Node) -> Node:
     ValueError
         If an operand is 0-d or the inner extents differ.
     """
+    device = a.device
+    key = (a.layout, b.layout, device, current().precision)
+    known = _calls.get(key)
+    if known is not None and b.device == device:
+        shape, dtype, strides, attrs, layout = known
+        return Node(ops.matmul, (a, b), shape, dtype, strides, device, attrs, None, None, layout)
+    result = _matmul(a, b)
+    if result.op is ops.matmul and result.inputs == (a, b):
+        if len(_calls) > 20_000:
+            _calls.clear()
+        _calls[key] = (result.shape, result.dtype, result.strides, result.attrs, result.layout)
+    return result
+
+
+# By layouts, device and precision of products that are calls for their operands as they are: what
+# the node has. They are looked up for speed.
+_calls: dict[Any, tuple[Shape, DType, Strides, tuple[Any, ...], int]] = {}
+
+
+def _matmul(a: Node, b: Node) -> Node:
     result = apply.matmul(a, b)
     if result.op is not ops.matmul or result.device == "cpu" or not result.size:
         return result

@@ -8,14 +8,22 @@ from operator import attrgetter
 from types import CodeType
 from typing import Any
 
+from ..accelerator import accelerated, tell, told
+from . import ops
 from .dtypes import DType
 from .ops import Kind, Op
 from .shapes import Shape, Strides, size
 
-tick = count().__next__  # numbers in record order, of nodes and of what else is recorded
+_ticks = count()
+tick = _ticks.__next__  # numbers in record order, of nodes and of what else is recorded
 
+tell("ticks", _ticks)
+tell("scalar", ops.scalar)
+tell("view", ops.view)
+tell("update", ops.update)
 
 _layouts: dict[tuple[int, Shape, Strides], int] = {}
+tell("layouts", _layouts)
 _next_layout = count(16).__next__  # apart from the small numbers that stand beside it in keys
 
 
@@ -33,6 +41,7 @@ def layout_number(dtype: DType, shape: Shape, strides: Strides) -> int:
     return found
 
 
+@told
 class Node:
     """A value. *Pending*: it has inputs. *Stored*: it has data and no inputs. *Consumed*: an
     in-place write took its memory, and nothing can reach it any more.
@@ -140,6 +149,7 @@ class Node:
 _new = object.__new__
 
 
+@accelerated
 def new_node(
     op: Op, inputs: tuple[Node, ...], shape: Shape, dtype: DType, strides: Strides, device: str,
     data: Any, layout: int,
@@ -163,6 +173,7 @@ def new_node(
     return node
 
 
+@told
 class Storage:
     """What handles that alias share: the current version of one memory.
 
@@ -203,6 +214,7 @@ def base_of(node: Node) -> Node:
 _record_order = attrgetter("seq")
 
 
+@accelerated
 def pending_closure(roots: Iterable[Node], since: int = -1) -> list[Node]:
     """Every pending node that the roots need and that was made after a number, in record order.
     Without recursion."""

@@ -19,6 +19,7 @@ import numpy as np
 from cuda.bindings import driver
 from cupy.cuda import function as cupy_function
 
+from ..accelerator import accelerated
 from ..errors import CompileError, DeviceError
 from ..graph.dtypes import DType
 from ..graph.node import Node
@@ -143,6 +144,7 @@ class CudaCall(Call):
         self.launch = launch
         self.grid = render_cuda.grid(kernel, launch)
         self.packing = dialect.Packing(kernel, launch, render_cuda.extra_words(kernel))
+        self.pointer = 0  # to the function, once it was called
 
     def ready(
         self,
@@ -169,6 +171,25 @@ class CudaCall(Call):
         words = self.packing.words(arguments, outputs, scalars, extra)
         return launcher(program.function, blocks, grid.threads, words, keep, together)
 
+    def run(
+        self, arguments: Sequence[Buffer], outputs: Sequence[Buffer], scalars: Sequence[Any]
+    ) -> None:
+        program, grid = self.program, self.grid
+        if program.kernel.few or program.device.streams is not None:
+            super().run(arguments, outputs, scalars)
+            return
+        stream = cupy.cuda.get_current_stream().ptr
+        function, blocks, threads = self.pointer or self._pointer(), grid.blocks, grid.threads
+        cuda_driver.check(
+            launch_on_cuda(
+                self.packing, arguments, outputs, scalars, function, blocks, threads, stream
+            )
+        )
+
+    def _pointer(self) -> int:
+        self.pointer = int(self.program.function.ptr)
+        return self.pointer
+
     def member(self) -> Member | None:
         grid, kernel, function = self.grid, self.program.kernel, self.program.function
         if not kernel.few:
@@ -187,6 +208,19 @@ def load(path: Path) -> Any:
     module = cupy_function.Module()
     module.load(path.read_bytes())
     return module.get_function("kernel")
+
+
+@accelerated
+def launch_on_cuda(
+    packing: dialect.Packing, arguments: Sequence[Buffer], outputs: Sequence[Buffer],
+    scalars: Sequence[Any], function: int, blocks: int, threads: int, stream: int,
+) -> int:  # fmt: skip
+    """Launch a kernel; the words go by value as one struct. Returns the driver's code."""
+    words = packing.words(arguments, outputs, scalars)
+    pointer = array("q", [words.buffer_info()[0]])
+    return cuda_driver.launch_kernel(  # type: ignore[no-any-return]
+        function, blocks, 1, 1, threads, 1, 1, 0, stream, pointer.buffer_info()[0], None
+    )
 
 
 def launcher(

@@ -12,6 +12,8 @@ import ctypes
 import sys
 from ctypes import c_uint, c_void_p
 
+from ..accelerator import tell
+
 _library = ctypes.PyDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
 
 
@@ -26,6 +28,7 @@ def check(code: int) -> None:
 
 launch_kernel = _library.cuLaunchKernel
 launch_kernel.argtypes = (c_void_p, *(c_uint,) * 7, c_void_p, c_void_p, c_void_p)
+tell("cuda_launch", ctypes.cast(launch_kernel, c_void_p).value)
 
 launch_cooperative_kernel = _library.cuLaunchCooperativeKernel
 launch_cooperative_kernel.argtypes = (c_void_p, *(c_uint,) * 7, c_void_p, c_void_p)

@@ -18,6 +18,7 @@ from weakref import WeakSet
 
 import numpy as np
 
+from ..accelerator import new_lock
 from ..errors import DeviceError
 from ..graph.dtypes import DType
 from ..graph.node import Node
@@ -121,6 +122,32 @@ _entered: ContextVar[tuple[Token[Settings], ...]] = ContextVar("cucudnn_devices"
 NOTHING = nullcontext()
 
 
+class _Both(AbstractContextManager[None]):
+    """Two contexts, the second inside of the first."""
+
+    __slots__ = ("first", "second")
+
+    def __init__(
+        self, first: AbstractContextManager[Any], second: AbstractContextManager[Any]
+    ) -> None:
+        self.first = first
+        self.second = second
+
+    def __enter__(self) -> None:
+        self.first.__enter__()
+        try:
+            self.second.__enter__()
+        except BaseException:
+            self.first.__exit__(None, None, None)
+            raise
+
+    def __exit__(self, *exception: Any) -> None:
+        try:
+            self.second.__exit__(*exception)
+        finally:
+            self.first.__exit__(*exception)
+
+
 class Device(ABC):
     """Where arrays live and kernels run. Devices with the same name are equal, also to the name."""
 
@@ -130,7 +157,7 @@ class Device(ABC):
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.lock = threading.RLock()  # evaluation; taken before the recording lock
+        self.lock = new_lock()  # evaluation; taken before the recording lock
         self.graphs: WeakSet[Any] = WeakSet()  # of launches, with the memory that they keep
 
     @property
@@ -142,11 +169,10 @@ class Device(ABC):
         """A context in which the device is its library's current one."""
         return NOTHING
 
-    def use_locked(self) -> AbstractContextManager[Any]:
-        """The same where the device's lock is held: to take it again costs less than a context in
-        which nothing is done."""
+    def locked(self) -> AbstractContextManager[Any]:
+        """The same with the device's lock held. One context costs less than two."""
         context = self.use()
-        return self.lock if context is NOTHING else context
+        return self.lock if context is NOTHING else _Both(self.lock, context)
 
     @abstractmethod
     def allocate(self, nbytes: int) -> Buffer:
@@ -256,11 +282,11 @@ def get(name: str | Device | None = None) -> Device:
     DeviceError
         If there is no such device.
     """
-    if isinstance(name, Device):
-        return name
-    found = _devices.get(name) if name else None
+    found = _devices.get(name) if type(name) is str else None
     if found is not None:
         return found
+    if isinstance(name, Device):
+        return name
     key = canonical_name(name)
     found = _devices.get(key)
     if found is None:

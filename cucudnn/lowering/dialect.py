@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from ..accelerator import told
 from ..graph import dtypes, ops
 from ..graph.dtypes import DType
 from . import scalar
@@ -55,6 +56,7 @@ def scalar_words(dtype: DType) -> int:
     return struct.calcsize("<" + scalar_format(dtype)) // 8
 
 
+@told
 class Packing:
     """How the numbers of one launch become its array of words. Made once for a kernel on given
     extents and strides; then only addresses and scalars are filled in.
@@ -67,7 +69,10 @@ class Packing:
         Words of the template, behind those of the kernel.
     """
 
-    __slots__ = ("_addresses", "_complex", "_format", "_numbers", "_scalars")
+    __slots__ = (
+        "_addresses", "_complex", "_format", "_numbers", "_scalars", "letters", "places",
+        "template",
+    )  # fmt: skip
 
     def __init__(self, kernel: Kernel, launch: Launch, extra: int = 0) -> None:
         self._numbers: list[Any] = list(launch.extents)
@@ -85,6 +90,10 @@ class Packing:
         self._format = struct.Struct(f"<{len(self._numbers)}q{scalars}{extra}q")
         self._scalars = scalars.replace("2f", "ff").replace("2d", "dd").replace("4x", "")
         self._complex = any(d.kind == "c" for d in kernel.scalars)
+        # the same for the functions in C; without letters, they leave it to those here
+        self.template = struct.pack(f"<{len(self._numbers)}q", *self._numbers)
+        self.places = tuple(n for address in self._addresses for n in address)
+        self.letters = None if self._complex or extra else self._scalars.encode()
 
     def words(
         self,

@@ -14,6 +14,7 @@ from functools import partial
 from types import CodeType
 from typing import Any, TypeVar
 
+from ..accelerator import accelerated, tell, told
 from ..graph import ops
 from ..graph.node import Node, Storage, base_of, is_lost, pending_closure, store
 from ..graph.ops import Kind
@@ -21,7 +22,7 @@ from ..settings import Settings
 from . import plan as plans
 from . import writes
 from .device import Device, get
-from .log import is_recording, live_pending, logs, recording, sinks
+from .log import Log, is_recording, live_pending, logs, recording, sinks
 from .memory import Buffer
 from .partition import partition
 from .plan import GraphStep, KernelStep, LibraryStep, Place, Plan, PlanCache, Step
@@ -33,11 +34,14 @@ T = TypeVar("T")
 EARLY = 32  # operations: so many take longer to record than an evaluation takes to begin
 
 _plans: dict[str, PlanCache] = {}
-_editions: defaultdict[str, int] = defaultdict(int)  # by device, how often plans were forgotten
+editions: defaultdict[str, int] = defaultdict(int)  # by device, how often plans were forgotten
 
 
+@told
 class Statistics:
     """Counts of what has run, for tests and `profile`."""
+
+    __slots__ = ("calls", "copied", "flush_reason", "graphs", "launches", "operations")
 
     def __init__(self) -> None:
         self.launches = 0  # of kernels, alone or in graphs
@@ -49,18 +53,15 @@ class Statistics:
 
 
 statistics = Statistics()
+tell("statistics", statistics)
+tell("no_writes", NO_WRITES)
 
 
 def forget_plans(device: str) -> None:
     """Plan anew from now on: what a library does has changed. With the device's lock held."""
-    _editions[device] += 1
+    editions[device] += 1
     if device in _plans:
         _plans[device] = PlanCache()
-
-
-def edition(device: str) -> int:
-    """A number that changes when what was planned before is no good any more."""
-    return _editions[device]
 
 
 # --- the six steps ------------------------------------------------------------------------------
@@ -75,9 +76,9 @@ def evaluate(nodes: Iterable[Node]) -> None:
         Whatever a step raises, with notes that name the lines where it was recorded. The graph is
         as it was, or further; the same evaluation can be tried again.
     """
-    for name, wanted in _pending_by_name(nodes).items():
+    for name, wanted in pending_by_name(nodes).items():
         device = get(name)
-        with device.lock, device.use_locked():
+        with device.locked():
             try:
                 _evaluate(device, wanted)
                 continue
@@ -86,7 +87,9 @@ def evaluate(nodes: Iterable[Node]) -> None:
             _again_with_room(device, partial(_evaluate_rest, device, wanted))
 
 
-def _pending_by_name(nodes: Iterable[Node]) -> dict[str, list[Node]]:
+@accelerated
+def pending_by_name(nodes: Iterable[Node]) -> dict[str, list[Node]]:
+    """The nodes, for a view its operand, that are still to be computed, by name of the device."""
     found: dict[str, list[Node]] = {}
     for node in nodes:
         base = base_of(node)
@@ -97,7 +100,7 @@ def _pending_by_name(nodes: Iterable[Node]) -> dict[str, list[Node]]:
 
 def pending_by_device(nodes: Iterable[Node]) -> dict[Device, list[Node]]:
     """The nodes, for a view its operand, that are still to be computed."""
-    return {get(name): wanted for name, wanted in _pending_by_name(nodes).items()}
+    return {get(name): wanted for name, wanted in pending_by_name(nodes).items()}
 
 
 def _evaluate_rest(device: Device, roots: list[Node]) -> None:
@@ -110,6 +113,8 @@ def _evaluate(device: Device, roots: list[Node]) -> None:
     """Evaluate nodes of one device. A finaliser or a signal handler may read arrays in the middle
     of it: then that evaluation writes into copies, and this one looks again at what is pending."""
     book = logs[device.name]
+    if run_usual(device, roots, book, _plans.get(device.name)):
+        return
     failed: set[Node] = set()
     also: set[Node] = set()
     book.evaluated = book.recorded
@@ -132,6 +137,14 @@ def _evaluate(device: Device, roots: list[Node]) -> None:
         book.nested = True
 
 
+@accelerated
+def run_usual(device: Device, roots: list[Node], book: Log, cache: PlanCache | None) -> bool:
+    """The same where there is a plan and it is one kernel; False if that has to be seen, or an
+    error to be met. Only C gains by it."""
+    return False
+
+
+@accelerated
 def settle(
     device: Device, roots: list[Node], failed: set[Node]
 ) -> tuple[Writes, list[Node], set[Node]]:
@@ -213,7 +226,7 @@ def run(plan: Plan, order: list[Any], shifts: dict[int, int], device: Device) ->
         if book.nested:
             return False
         try:
-            if isinstance(step, KernelStep):
+            if type(step) is KernelStep:
                 _run_kernel(step, order, moved, device, plan.sizes)
             elif isinstance(step, LibraryStep):
                 _run_library(step, order, device)
@@ -236,13 +249,31 @@ def run(plan: Plan, order: list[Any], shifts: dict[int, int], device: Device) ->
 def _run_kernel(
     step: KernelStep, order: list[Node], moved: dict[int, int], device: Device, sizes: list[int]
 ) -> None:
-    arguments = _memory(step.arguments, order, moved)
-    scalars = [order[i].data for i in step.scalars] if step.scalars else []
     statistics.launches += 1
+    if not moved and step.base < 0:
+        run_kernel(step, order, device, sizes)
+        return
+    arguments = _memory(step.arguments, order, moved)
+    scalars = [order[i].data for i in step.scalars]
     if step.base >= 0:
         shift = moved.get(step.outputs[0], 0)
         _run_write(step, order, device, arguments, scalars, shift)
         return
+    _run_and_store(step, order, device, sizes, arguments, scalars)
+
+
+@accelerated
+def run_kernel(step: KernelStep, order: list[Node], device: Device, sizes: list[int]) -> None:
+    """Run a kernel that reads its operands from where the plan says, and writes to new memory."""
+    arguments = [order[i].data for i in step.arguments]
+    scalars = [order[i].data for i in step.scalars]
+    _run_and_store(step, order, device, sizes, arguments, scalars)
+
+
+def _run_and_store(
+    step: KernelStep, order: list[Node], device: Device, sizes: list[int],
+    arguments: list[Any], scalars: list[Any],
+) -> None:  # fmt: skip
     outputs = [device.allocate(sizes[i]) for i in step.outputs]
     step.call.run(arguments, outputs, scalars)
     for slot, buffer in zip(step.outputs, outputs, strict=True):

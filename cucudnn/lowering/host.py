@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..accelerator import accelerated
 from ..graph import dtypes, shapes
 from ..graph.dtypes import DType
 from ..graph.node import Node
@@ -122,6 +123,7 @@ class HostCall(Call):
                 self.parts = -(-n // self.span)
         extra = 2 + len(kernel.reductions) if kernel.few else 0
         self.packing = dialect.Packing(kernel, launch, extra)
+        self.is_brief = threads.is_brief(self.units, self.grain)
 
     def _scan(self, n: int) -> None:
         """Rows are shared out as they are, unless there are far fewer than threads: parts of one
@@ -155,8 +157,11 @@ class HostCall(Call):
         if not program.function or program.kernel.few or current().compile == "never":
             self.ready(arguments, outputs, scalars, False).run()
             return
-        words = self.packing.packed(arguments, outputs, scalars)
         units, grain = self.units, self.grain
+        if self.is_brief:
+            run_on_host(self.packing, arguments, outputs, scalars, program.function, units, grain)
+            return
+        words = self.packing.packed(arguments, outputs, scalars)
         threads.entry(units, grain)(program.function, words, units, grain)
 
     def compiled(
@@ -225,6 +230,16 @@ class HostCall(Call):
         result = np.empty(target.shape, target.dtype)
         interpret.run(kernel, extents, views, [result], values, elementary)
         return Ready(np.copyto, (target, result))
+
+
+@accelerated
+def run_on_host(
+    packing: dialect.Packing, arguments: Sequence[Buffer], outputs: Sequence[Buffer],
+    scalars: Sequence[Any], function: int, units: int, grain: int,
+) -> None:  # fmt: skip
+    """Run machine code on so few units that Python's lock is kept."""
+    words = packing.packed(arguments, outputs, scalars)
+    threads.entry(units, grain)(function, words, units, grain)
 
 
 def _scalar(dtype: DType, value: Any) -> Any:
@@ -356,11 +371,11 @@ class HostDevice(Device):
         super().__init__(name)
         self.programs: dict[Kernel, HostProgram] = {}
 
-    def use_locked(self) -> AbstractContextManager[Any]:
+    def locked(self) -> AbstractContextManager[Any]:
         return self.lock
 
     def allocate(self, nbytes: int) -> Buffer:
-        return _pool.allocate(nbytes)
+        return memory.take_block(_pool, nbytes)
 
     def program(self, kernel: Kernel) -> HostProgram:
         found = self.programs.get(kernel)
@@ -371,8 +386,9 @@ class HostDevice(Device):
     def prepare(self, calls: Sequence[Call]) -> None:
         missing: dict[HostProgram, None] = {}
         for call in calls:
-            program = call.program
-            assert isinstance(program, HostProgram)
+            program: HostProgram = call.program  # type: ignore[assignment]
+            if program.function:
+                continue
             if not program.loaded() and program.wants_compile(call.launch):
                 missing[program] = None
         host = toolchain.host_toolchain() if missing else None

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import threading
 from operator import itemgetter
 from weakref import ref
 
+from ..accelerator import new_lock, tell, told
 from ..graph.node import Node, Storage, base_of, pending_closure, tick
 
 # Held from reading the operands' versions to publishing the new node.
-recording = threading.RLock()
+recording = new_lock()
 # True while this thread records, so that what it has made is not in the log yet.
-is_recording = recording._is_owned  # type: ignore[attr-defined]
+is_recording = recording._is_owned
 # `with recording` in half of its time, where that counts:
 #   try:
 #       take()
@@ -27,11 +27,17 @@ is_recording = recording._is_owned  # type: ignore[attr-defined]
 # lock, while it waits. Nothing is called before `release`, not to ask for that either: a second
 # signal would come there, and the lock stay taken for ever.
 take, release = recording.acquire, recording.release
+tell("recording", recording)
 
 
+@told
 class Log:
     """The storages of a device by weak references, in the order in which they were made or
     written, each with its number."""
+
+    __slots__ = (
+        "entries", "evaluated", "made", "making_room", "nested", "prune_at", "recorded", "running",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self.entries: list[tuple[int, ref[Storage]]] = []
@@ -83,7 +89,13 @@ class _Logs(dict[str, Log]):
         return self.setdefault(device, Log())
 
 
+# A number that goes up whenever a storage gets another version. A finaliser or a signal handler may
+# write to an operand after it was read and before what reads it is published: then all operands are
+# read again, since no reader may be recorded after the write that it comes before.
+versions = [0]
+
 logs = _Logs()
+tell("logs", logs)
 
 
 def active_devices() -> tuple[str, ...]:

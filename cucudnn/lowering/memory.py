@@ -26,6 +26,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ..accelerator import accelerated, tell, told
+
 __all__ = [
     "Buffer",
     "HostPool",
@@ -45,6 +47,7 @@ Bytes = npt.NDArray[np.uint8]
 BIG = 1 << 20  # from here on blocks are mapped, in huge pages where the system has them
 
 
+@told
 class Buffer:
     """Memory of any device.
 
@@ -76,6 +79,7 @@ class PoolInfo(NamedTuple):
     kept: int
 
 
+@told
 class _Block:
     """Memory from the system, as the array that gives it back when it dies."""
 
@@ -90,6 +94,7 @@ class _Block:
         self.home = pool.free[size]
 
 
+@told
 class _Loan(weakref.ref[Bytes]):
     """A weak reference to the lease of a block."""
 
@@ -99,9 +104,11 @@ class _Loan(weakref.ref[Bytes]):
 
 
 _loans: dict[int, _Loan] = {}  # by address
+tell("loans", _loans)
 
 
-def _end(loan: _Loan, loans: dict[int, _Loan] = _loans) -> None:
+@accelerated
+def end_loan(loan: _Loan, loans: dict[int, _Loan] = _loans) -> None:
     """Put the block of a loan back; the lease has died."""
     block = loan.block
     loans.pop(block.address, None)
@@ -111,6 +118,8 @@ def _end(loan: _Loan, loans: dict[int, _Loan] = _loans) -> None:
 
 
 _classes: dict[int, int] = {}  # sizes of blocks, by bytes that were asked for
+tell("end", end_loan)
+tell("block_sizes", _classes)
 
 
 def _class_of(nbytes: int) -> int:
@@ -147,16 +156,7 @@ class HostPool:
         MemoryError
             If there is not enough, even after all that was kept has been released.
         """
-        size = _classes.get(nbytes) or _class_of(nbytes)
-        try:
-            block = self.free[size].pop()
-        except (KeyError, IndexError):
-            block = self._obtain(size)
-        lease = block.memory.T  # the fastest way to a new array
-        loan = _Loan(lease, _end)
-        loan.block = block
-        _loans[block.address] = loan
-        return Buffer(block.address, nbytes, lease)
+        return take_block(self, nbytes)
 
     def release(self) -> None:
         """Give all memory that is kept back to the system."""
@@ -230,7 +230,8 @@ class HostPool:
     def _kept(self) -> int:
         return sum(size * len(blocks) for size, blocks in list(self.free.items()))
 
-    def _obtain(self, size: int) -> _Block:
+    def obtain(self, size: int) -> _Block:
+        """A block from the system."""
         if size not in self.free:
             # A deque that is full drops its oldest block by itself.
             most = None if size >= BIG else min(4096, min(8 << 20, self.limit // 64) // size)
@@ -266,6 +267,21 @@ class HostPool:
                 mapped.madvise(mmap.MADV_HUGEPAGE)
         memory = np.frombuffer(mapped, np.uint8)
         return _Block(_address(memory), size, memory, self)
+
+
+@accelerated
+def take_block(pool: HostPool, nbytes: int) -> Buffer:
+    """Memory of a pool."""
+    size = _classes.get(nbytes) or _class_of(nbytes)
+    try:
+        block = pool.free[size].pop()
+    except (KeyError, IndexError):
+        block = pool.obtain(size)
+    lease = block.memory.T  # the fastest way to a new array
+    loan = _Loan(lease, end_loan)
+    loan.block = block
+    _loans[block.address] = loan
+    return Buffer(block.address, nbytes, lease)
 
 
 def _address(array: npt.NDArray[Any]) -> int:

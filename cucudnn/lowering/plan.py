@@ -9,6 +9,7 @@ from functools import partial
 from itertools import groupby
 from typing import Any
 
+from ..accelerator import told
 from ..graph import ops
 from ..graph.node import Node
 from ..graph.ops import Kind
@@ -44,6 +45,7 @@ class Step:
         return self.outputs + self.nodes
 
 
+@told
 @dataclass(slots=True)
 class KernelStep(Step):
     """Launch a kernel."""
@@ -114,6 +116,7 @@ class GraphStep(Step):
 Schedule = list[tuple[Step, Slots]]
 
 
+@told
 @dataclass(slots=True)
 class Plan:
     """Steps in order, and for each the slots whose nodes nobody needs afterwards."""
@@ -131,7 +134,7 @@ class Plan:
     def __post_init__(self) -> None:
         self.schedule = list(zip(self.steps, self.releases, strict=True))
         new = [s for s in self.steps if not isinstance(s, KernelStep) or s.base < 0]
-        self.made = sum(self.sizes[slot] for s in new for slot in s.outputs)
+        self.made = int(sum(self.sizes[slot] for s in new for slot in s.outputs))
 
     def now(self, device: Device) -> Schedule:
         """What the next run does. A plan that repeats launches its kernels as graphs."""

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ..accelerator import accelerated, told
 from ..graph.node import Node, base_of
 from ..graph.ops import Kind
 from . import evaluate as evaluation
 from .cudnn_graph import OPERANDS
 from .device import Device
+from .evaluate import editions, statistics
 from .log import logs
 from .plan import GraphStep, KernelStep, LibraryStep, Place, Plan, Step
 from .signature import Signature, sign
@@ -76,6 +78,7 @@ def _shadow(node: Node) -> Node:
     )  # fmt: skip
 
 
+@told
 class Replay:
     """The steps of a plan over slots of memory, of which the first so many are computed.
 
@@ -83,25 +86,34 @@ class Replay:
     ----------
     copied : int
         Bytes that a run copies where an evaluation may write in place.
+    only : KernelStep or None
+        The only step, if that launches a kernel that writes to new memory.
     """
+
+    __slots__ = (
+        "_operations", "computed", "copied", "device", "edition", "knows_scalars", "name", "only",
+        "plan", "shadows",
+    )  # fmt: skip
 
     def __init__(self, device: Device, plan: Plan, shadows: list[Node], computed: int) -> None:
         self.device = device
         self.computed = computed
         self.plan = plan
         self.name = device.name
-        self.edition = evaluation.edition(device.name)
+        self.edition = editions[device.name]
         self.shadows = shadows
         # a call that does what follows it was chosen for the values of scalars
         names = (s.epilogue.split() for s in plan.steps if isinstance(s, LibraryStep))
         self.knows_scalars = any(name not in OPERANDS for steps in names for name in steps)
         self._operations = sum(len(s.nodes) for s in plan.steps)
+        only = plan.steps[0] if len(plan.steps) == 1 else None
+        self.only = only if isinstance(only, KernelStep) and only.base < 0 else None
         writes = [s.base for s in plan.steps if isinstance(s, KernelStep) and s.base >= computed]
         self.copied = sum(shadows[base].nbytes for base in writes)
 
     def is_current(self) -> bool:
         """Whether it would be planned so today."""
-        return self.edition == evaluation.edition(self.name)
+        return self.edition == editions[self.name]
 
     def run(self, memory: list[Any]) -> None:
         """Run the steps. `memory` holds buffers and numbers by slot: those of the leaves are given,
@@ -116,8 +128,12 @@ class Replay:
 
     def _run(self, memory: list[Any]) -> None:
         try:
-            for step, _ in self.plan.now(self.device):
-                if type(step) is not GraphStep:
+            device, plan = self.device, self.plan
+            for step, _ in plan.now(device):
+                if type(step) is KernelStep and step.base < 0:
+                    statistics.launches += 1
+                    run_again(step, memory, device, plan.sizes)
+                elif type(step) is not GraphStep:
                     self._step(step, memory)
                 elif not self._launch(step, memory):
                     for alone in step.steps:
@@ -125,31 +141,20 @@ class Replay:
         except MemoryError:
             memory[: self.computed] = [None] * self.computed  # it would be in the next try's way
             raise
-        evaluation.statistics.operations += self._operations
+        statistics.operations += self._operations
         logs[self.name].made += self.plan.made
 
     def _step(self, step: Step, memory: list[Any]) -> None:
         if type(step) is KernelStep and step.base >= 0:
             self._write(step, memory)
             return
-        if isinstance(step, KernelStep):
-            arguments = [memory[i] for i in step.arguments]
-            scalars = [memory[i] for i in step.scalars] if step.scalars else []
-            evaluation.statistics.launches += 1
-            step.call.run(arguments, self._allocated(step, memory), scalars)
+        if type(step) is KernelStep:
+            statistics.launches += 1
+            run_again(step, memory, self.device, self.plan.sizes)
             return
-        outputs = self._allocated(step, memory)
+        outputs = _allocated(step, memory, self.device, self.plan.sizes)
         if isinstance(step, LibraryStep):
             self._call(step, outputs[0], memory)
-
-    def _allocated(self, step: Step, memory: list[Any]) -> list[Any]:
-        """New memory in the slots of what a step stores."""
-        allocate, sizes = self.device.allocate, self.plan.sizes
-        outputs = []
-        for slot in step.outputs:
-            memory[slot] = buffer = allocate(sizes[slot])
-            outputs.append(buffer)
-        return outputs
 
     def _write(self, step: KernelStep, memory: list[Any]) -> None:
         """A write: in place where the memory was computed here, since others may need what was
@@ -158,10 +163,10 @@ class Replay:
         if not in_place:
             node = self.shadows[step.base]
             buffer = self.device.duplicate(buffer, node)
-            evaluation.statistics.copied += node.nbytes
+            statistics.copied += node.nbytes
         arguments = [memory[i] for i in step.arguments]
         scalars = [memory[i] for i in step.scalars]
-        evaluation.statistics.launches += 1
+        statistics.launches += 1
         step.call.ready(arguments, [buffer], scalars, in_place).run()
         memory[step.outputs[0]] = buffer
 
@@ -171,15 +176,15 @@ class Replay:
         outputs = step.graph.launch(sources, [memory[i] for i in step.scalars])
         if outputs is None:
             return False
-        evaluation.statistics.launches += len(step.steps)
-        evaluation.statistics.graphs += 1
+        statistics.launches += len(step.steps)
+        statistics.graphs += 1
         for slot, buffer in zip(step.outputs, outputs, strict=True):
             memory[slot] = buffer
         return True
 
     def _call(self, step: LibraryStep, output: Any, memory: list[Any]) -> None:
         device, node = self.device, self.shadows[step.outputs[0]]
-        evaluation.statistics.calls += 1
+        statistics.calls += 1
         places = [(output, node, 0), *[self._place(i, memory) for i in step.operands]]
         step.run(device, self.shadows[step.nodes[0]], places)
 
@@ -189,6 +194,23 @@ class Replay:
             return memory[slot], shadow, 0
         base = self.shadows.index(base_of(shadow))
         return memory[base], shadow, shadow.attrs[0]
+
+
+@accelerated
+def run_again(step: KernelStep, memory: list[Any], device: Device, sizes: list[int]) -> None:
+    """Run a kernel that writes to new memory."""
+    arguments = [memory[i] for i in step.arguments]
+    scalars = [memory[i] for i in step.scalars]
+    step.call.run(arguments, _allocated(step, memory, device, sizes), scalars)
+
+
+def _allocated(step: Step, memory: list[Any], device: Device, sizes: list[int]) -> list[Any]:
+    """New memory in the slots of what a step stores."""
+    outputs = []
+    for slot in step.outputs:
+        memory[slot] = buffer = device.allocate(sizes[slot])
+        outputs.append(buffer)
+    return outputs
 
 
 __all__ = ["Draft", "Replay"]

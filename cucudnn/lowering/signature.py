@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from ..accelerator import accelerated, tell
 from ..graph import ops
 from ..graph.node import Node
 from . import library
@@ -24,6 +25,12 @@ class Signature(NamedTuple):
     shifts: dict[int, int]  # by slot of memory: the first byte that is read or written there
 
 
+tell("Signature", Signature)
+tell("absorbing", library.ABSORBING)
+tell("constant", constant)
+
+
+@accelerated
 def sign(nodes: Sequence[Node], asked: set[Node], in_place: dict[Node, Node]) -> Signature:
     """The signature of pending nodes, given what is asked for and which writes run in place."""
     slots = {n: i for i, n in enumerate(nodes)}

@@ -14,6 +14,7 @@ import warnings
 from collections.abc import Callable
 from pathlib import Path
 
+from cucudnn.accelerator import tell
 from cucudnn.errors import CompileError
 from cucudnn.lowering import compile as cache
 from cucudnn.lowering.toolchain import host_toolchain, library
@@ -56,8 +57,13 @@ def entry(count: int, grain: int) -> Entry:
 
     It is for a caller that must not be interrupted by a signal handler on the way to it.
     """
-    brief = count * BRIEF <= grain
+    brief = is_brief(count, grain)
     return (_brief if brief else _long) or _load(brief)
+
+
+def is_brief(count: int, grain: int) -> bool:
+    """Return whether a run is so short that it keeps the interpreter's lock."""
+    return count * BRIEF <= grain
 
 
 def available() -> bool:
@@ -91,6 +97,7 @@ def _load(brief: bool) -> Entry:
         raise RuntimeError("there is no C++ compiler, so there is no kernel to run")
     pool.cucudnn_set_threads(get_num_threads())
     address = ctypes.cast(pool.cucudnn_run, ctypes.c_void_p).value
+    tell("host_entry", address or 0)
     arguments = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
     _brief = ctypes.PYFUNCTYPE(None, *arguments)(address or 0)
     _long = ctypes.CFUNCTYPE(None, *arguments)(address or 0)

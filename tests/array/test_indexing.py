@@ -408,3 +408,28 @@ def test_iteration_sees_writes(device):
         if i < 2:
             x[i + 1] = i + 10
     assert seen == [0.0, 10.0, 11.0]
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int32", "int64", "uint8", "float32"])
+@pytest.mark.parametrize(
+    "value",
+    [np.uint64(2**63), np.int64(2**40), np.int8(-1), np.float64(1e10), np.float32(3.7)],
+    ids=str,
+)
+def test_numpys_scalars_are_refused_where_numpy_refuses_them(device, dtype, value):
+    """By signed integers that they do not fit, but not through index arrays."""
+    for key in (0, slice(1), ..., [0]):
+        ours, theirs = xp.zeros(3, dtype=dtype), np.zeros(3, dtype)
+        outcomes = []
+        for x in (ours, theirs):
+            try:
+                with np.errstate(all="ignore"):
+                    x[key] = value
+                outcomes.append(None)
+            except OverflowError as error:
+                outcomes.append(type(error))
+        assert outcomes[0] == outcomes[1]
+        if outcomes[0] is None and dtype == "uint8" and not 0 <= value < 256:
+            continue  # cast in the device's way
+        if key != [0] or 0 <= value < 128:  # else what does not fit is cast in the device's way
+            np.testing.assert_array_equal(xp.asnumpy(ours), theirs)

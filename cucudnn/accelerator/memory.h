@@ -1,0 +1,58 @@
+/* Memory of the host: lowering/memory.py. */
+
+/* A lease on a block, as a buffer; NULL without an error if there is no free block. */
+static PyObject *lent(PyObject *free, PyObject *nbytes)
+{
+    PyObject *size = PyDict_GetItemWithError(block_sizes, nbytes);
+    PyObject *blocks = size ? PyDict_GetItemWithError(free, size) : NULL;
+    PyObject *block = blocks ? PyObject_CallMethodNoArgs(blocks, word_pop) : NULL;
+    if (!block) {
+        if (PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_IndexError))
+            PyErr_Clear();
+        return NULL;
+    }
+    PyObject *lease = PyObject_GetAttr(SLOT(block, Block, M_MEMORY), word_T);
+    PyObject *address = SLOT(block, Block, M_ADDRESS), *buffer = NULL, *loan = NULL;
+    if (lease) {
+        PyObject *const both[] = {lease, end};
+        loan = PyObject_Vectorcall((PyObject *)Loan.type, both, 2, NULL);
+    }
+    if (loan) {
+        SLOT(loan, Loan, 0) = Py_NewRef(block);
+        buffer = PyType_GenericAlloc(Buffer.type, 0);
+        if (buffer && PyDict_SetItem(loans, address, loan) < 0)
+            Py_CLEAR(buffer);
+    }
+    if (buffer) {
+        PUT(buffer, Buffer, B_ADDRESS, Py_NewRef(address));
+        PUT(buffer, Buffer, B_NBYTES, Py_NewRef(nbytes));
+        PUT(buffer, Buffer, B_OWNER, Py_NewRef(lease));
+    }
+    Py_XDECREF(lease);
+    Py_XDECREF(loan);
+    Py_DECREF(block);
+    return buffer;
+}
+
+static PyObject *take_block(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    PyObject *free = count == 2 ? PyObject_GetAttr(args[0], word_free) : NULL;
+    PyObject *buffer = free && PyDict_CheckExact(free) ? lent(free, args[1]) : NULL;
+    Py_XDECREF(free);
+    if (buffer || PyErr_Occurred())
+        return buffer;
+    return PyObject_Vectorcall(slow[F_take_block], args, count, NULL);
+}
+
+static PyObject *end_loan(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    PyObject *block = count == 1 && IS(args[0], Loan) ? SLOT(args[0], Loan, 0) : NULL;
+    if (!block || !IS(block, Block) || SLOT(block, Block, M_IS_BIG) != Py_False)
+        return PyObject_Vectorcall(slow[F_end_loan], args, count, NULL);
+    Py_INCREF(block);
+    if (PyDict_DelItem(loans, SLOT(block, Block, M_ADDRESS)) < 0)
+        PyErr_Clear(); /* it was not there */
+    PyObject *done = PyObject_CallMethodOneArg(SLOT(block, Block, M_HOME), word_append, block);
+    Py_DECREF(block);
+    return done;
+}

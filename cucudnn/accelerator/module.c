@@ -1,0 +1,101 @@
+/* The functions that are called with every operation, in C.
+
+   What they do is said in Python: each stands in for the function of the same name that is
+   decorated with `accelerated`, and hands what is not the usual case to it. So nothing here is
+   needed, and there is nothing that only this folder knows.
+
+   Attributes of classes with slots are read and written where they lie in the object. What a slot
+   holds may be replaced whenever Python runs, which is whenever an object is made (the collector
+   calls finalisers) or let go: so what is used after that is held by a reference of its own. */
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <structmember.h>
+
+#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#include <numpy/ndarraytypes.h> /* for the fields of an array; no function of NumPy is called */
+
+#include "told.h"
+#include "nodes.h"
+#include "lines.h"
+#include "locks.h"
+#include "handles.h"
+#include "views.h"
+#include "recording.h"
+#include "operators.h"
+#include "addresses.h"
+#include "signatures.h"
+#include "evaluation.h"
+#include "calls.h"
+#include "memory.h"
+#include "launches.h"
+
+/* stand_in(name, function): the function here of that name, which hands to the function of Python
+   what it does not do; None if there is none. */
+static PyObject *stand_in(PyObject *module, PyObject *args)
+{
+    const char *name;
+    PyObject *function;
+    if (!PyArg_ParseTuple(args, "sO", &name, &function))
+        return NULL;
+    for (int i = 0; i < COUNT; i++)
+        if (!strcmp(name, names[i])) {
+            Py_XSETREF(slow[i], Py_NewRef(function));
+            return PyObject_GetAttrString(module, name);
+        }
+    return other_version(name);
+}
+
+#define FAST(name) {#name, (PyCFunction)(void (*)(void))name, METH_FASTCALL, NULL}
+#define FAST_KEYWORDS(name)                                                                        \
+    {#name, (PyCFunction)(void (*)(void))name, METH_FASTCALL | METH_KEYWORDS, NULL}
+
+static PyMethodDef functions[] = {
+    {"tell", tell, METH_VARARGS, NULL},
+    {"stand_in", stand_in, METH_VARARGS, NULL},
+    {"operators", put_operators, METH_VARARGS, NULL},
+    {"user_line", user_line, METH_NOARGS, NULL},
+    FAST(new_node),
+    FAST(unary),
+    FAST(binary),
+    FAST(sign),
+    FAST(settle),
+    FAST(pending_by_name),
+    FAST(run_kernel),
+    FAST(run_usual),
+    FAST(run_on_host),
+    FAST(launch_on_cuda),
+    FAST(given),
+    FAST(run_again),
+    FAST(repeat),
+    FAST(take_block),
+    FAST(end_loan),
+    FAST(get_item),
+    FAST_KEYWORDS(pending_closure),
+    FAST_KEYWORDS(wrap),
+    {NULL, NULL, 0, NULL},
+};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, "_c", NULL, -1, functions, NULL, NULL, NULL, NULL,
+};
+
+PyMODINIT_FUNC PyInit__c(void)
+{
+#define INTERN(name)                                                                               \
+    if (!(word_##name = PyUnicode_InternFromString(#name)))                                        \
+        return NULL;
+    WORDS(INTERN)
+    no_text = PyUnicode_InternFromString("");
+    no_tuple = PyTuple_New(0);
+    zero = PyLong_FromLong(0);
+    if (!no_text || !no_tuple || !zero)
+        return NULL;
+    PyObject *module = PyType_Ready(&Lock_type) < 0 ? NULL : PyModule_Create(&definition);
+    if (module && PyModule_AddObjectRef(module, "Lock", (PyObject *)&Lock_type) < 0)
+        Py_CLEAR(module);
+    return module;
+}
