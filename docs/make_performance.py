@@ -14,7 +14,8 @@ PAGE = ROOT / "docs/performance.md"
 BEGIN, END = "<!-- tables -->\n", "<!-- end of tables -->"
 FILES = {
     "h200.json": "One NVIDIA H200",
-    "h200-large.json": "The same H200, the largest",
+    "h200-host.json": "Another H200, mostly its host",
+    "h200-large.json": "The first H200, the largest",
     "cpu.json": "Two cores",
 }
 LIBRARIES = "libraries-h200.json"  # of benchmarks/libraries.py
