@@ -7,12 +7,14 @@ import ctypes
 import gc
 import inspect
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import threading
 import time
 from operator import add
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -43,6 +45,22 @@ def test_a_process_can_go_without():
         [sys.executable, "-c", code], env=environment, check=True, capture_output=True, text=True
     )
     assert done.stdout == "9.0\n"
+
+
+def test_a_package_that_was_built_without_a_compiler(tmp_path):
+    package = Path(xp.__file__).parent
+    shutil.copytree(package, tmp_path / "cucudnn", ignore=shutil.ignore_patterns("_c.*", "*.pyc"))
+    code = (
+        "import cucudnn as xp; from cucudnn import accelerator;"
+        "assert not accelerator.is_built; print(xp.__file__, (xp.arange(4.0) + 1).sum())"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path), "CUCUDNN_DEVICE": "cpu"}
+    environment.pop("CUCUDNN_ACCELERATOR", None)
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, check=True, capture_output=True, text=True,
+        cwd=tmp_path,
+    )  # fmt: skip
+    assert done.stdout.split() == [str(tmp_path / "cucudnn/__init__.py"), "10.0"]
 
 
 def test_every_function_in_c_stands_in_for_one_of_python():

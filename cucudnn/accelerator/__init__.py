@@ -11,6 +11,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable
+from importlib import import_module
 from types import ModuleType
 from typing import Any, Protocol, TypeVar
 
@@ -22,10 +23,9 @@ def _built() -> ModuleType | None:
     if os.environ.get("CUCUDNN_ACCELERATOR") == "0" or sys.implementation.name != "cpython":
         return None
     try:
-        from . import _c
+        return import_module("._c", __name__)
     except ModuleNotFoundError:  # there was no compiler
         return None
-    return _c
 
 
 _module = _built()
