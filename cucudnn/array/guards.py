@@ -57,7 +57,10 @@ _PLAIN = {
 }  # fmt: skip
 _HOOKS = {"__getattr__", "__getattribute__", "__slots__", "__class_getitem__", "__set_name__"}
 _MAKES = {"__init__", "__new__", "__post_init__"}  # called with the class alone
-_UNCALLED = {*_MAKES, "__setattr__", "__delattr__", "__del__", "__init_subclass__", "__repr__"}
+_UNCALLED = {
+    *_MAKES, "__setattr__", "__delattr__", "__del__", "__init_subclass__", "__repr__",
+    "__replace__",
+}  # fmt: skip
 _HEAP, _FIXED = 1 << 9, 1 << 8  # flags of classes: made at run time; that cannot be changed
 
 
@@ -237,8 +240,8 @@ class Guards:
                 raise UnguardableError(f"{code.co_name} does more than compute: {name}")
             if name in ("LOAD_GLOBAL", "LOAD_NAME"):
                 self._visit_global(step.argval, names)
-            elif "ATTR" in name or "METHOD" in name:
-                self._attributes.add(step.argval)
+            elif ("ATTR" in name or "METHOD" in name) and isinstance(step.argval, str):
+                self._attributes.add(step.argval)  # no name: what is set of a function
         for constant in code.co_consts:
             if isinstance(constant, types.CodeType):
                 self._visit_code(constant, names)
