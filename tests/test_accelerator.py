@@ -13,6 +13,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import contextmanager
 from operator import add
 from pathlib import Path
 
@@ -387,7 +388,9 @@ def test_a_lock_belongs_to_a_thread_as_often_as_it_is_taken(lock):
         lock.release()
 
 
-def test_a_lock_of_another_thread_is_not_given_up(lock):
+@contextmanager
+def held(lock):
+    """Another thread has the lock."""
     taken, done = threading.Event(), threading.Event()
 
     def hold():
@@ -398,12 +401,19 @@ def test_a_lock_of_another_thread_is_not_given_up(lock):
     other = threading.Thread(target=hold)
     other.start()
     assert taken.wait(30)
-    with pytest.raises(RuntimeError, match="un-acquired"):
+    try:
+        yield
+    finally:
+        done.set()
+        other.join(30)
+    assert not other.is_alive()
+
+
+def test_a_lock_of_another_thread_is_not_given_up(lock):
+    with held(lock), pytest.raises(RuntimeError, match="un-acquired"):
         lock.release()
-    done.set()
-    other.join(30)
     with lock:
-        assert not other.is_alive()
+        assert lock._is_owned()
 
 
 def test_one_thread_at_a_time_and_each_gets_its_turn(lock):
@@ -436,35 +446,25 @@ def test_one_thread_at_a_time_and_each_gets_its_turn(lock):
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs timers")
 def test_a_signal_ends_waiting_for_a_lock(lock):
-    taken, done = threading.Event(), threading.Event()
-
-    def hold():
-        with lock:
-            taken.set()
-            done.wait(30)
-
     class Ended(Exception):  # noqa: N818
         pass
 
     def handler(number, frame):
         raise Ended
 
-    others = [threading.Thread(target=hold), threading.Thread(target=lock.__enter__, daemon=True)]
-    others[0].start()
-    assert taken.wait(30)
-    before = signal.signal(signal.SIGALRM, handler)
-    signal.setitimer(signal.ITIMER_REAL, 0.05)
-    try:
-        with pytest.raises(Ended):
-            lock.acquire()
-    finally:
-        signal.signal(signal.SIGALRM, before)
-    assert not lock._is_owned()
-    others[1].start()
-    done.set()
-    for other in others:
-        other.join(30)
-        assert not other.is_alive()
+    later = threading.Thread(target=lock.__enter__, daemon=True)
+    with held(lock):
+        before = signal.signal(signal.SIGALRM, handler)
+        signal.setitimer(signal.ITIMER_REAL, 0.05)
+        try:
+            with pytest.raises(Ended):
+                lock.acquire()
+        finally:
+            signal.signal(signal.SIGALRM, before)
+        assert not lock._is_owned()
+        later.start()
+    later.join(30)
+    assert not later.is_alive()
 
 
 def test_threads_that_record_do_not_wait_for_one_another(device):

@@ -3,7 +3,7 @@
 /* Where a buffer begins, and some bytes more. */
 static int put_address(PyObject *buffer, int64_t offset, int64_t *word)
 {
-    PyObject *address = IS(buffer, Buffer) ? Py_XNewRef(SLOT(buffer, Buffer, B_ADDRESS))
+    PyObject *address = IS(buffer, Buffer) ? Py_XNewRef(SLOT(buffer, Buffer, address))
                                            : PyObject_GetAttr(buffer, word_address);
     if (!address)
         return -1;

@@ -18,16 +18,16 @@ static PyObject *items_of(PyObject *slots, PyObject *memory)
 /* None, or NULL after an error. */
 static PyObject *kernel_again(PyObject *step, PyObject *memory, PyObject *device, PyObject *sizes)
 {
-    PyObject *slots = SLOT(step, KernelStep, K_OUTPUTS);
-    PyObject *read = items_of(SLOT(step, KernelStep, K_ARGUMENTS), memory), *done = NULL;
-    PyObject *numbers = read ? items_of(SLOT(step, KernelStep, K_SCALARS), memory) : NULL;
+    PyObject *slots = SLOT(step, KernelStep, outputs);
+    PyObject *read = items_of(SLOT(step, KernelStep, arguments), memory), *done = NULL;
+    PyObject *numbers = read ? items_of(SLOT(step, KernelStep, scalars), memory) : NULL;
     PyObject *made = numbers ? allocated(slots, device, sizes) : NULL;
     int code = made ? 0 : -1;
     for (Py_ssize_t i = 0; !code && i < PyTuple_GET_SIZE(slots); i++)
         code = PyList_SetItem(memory, PyLong_AsSsize_t(PyTuple_GET_ITEM(slots, i)),
                               Py_NewRef(PyList_GET_ITEM(made, i)));
     if (!code) {
-        PyObject *const call[] = {SLOT(step, KernelStep, K_CALL), read, made, numbers};
+        PyObject *const call[] = {SLOT(step, KernelStep, call), read, made, numbers};
         done = PyObject_VectorcallMethod(word_run, call, 4, NULL);
     }
     Py_XDECREF(read);
@@ -46,11 +46,11 @@ static PyObject *run_again(PyObject *module, PyObject *const *args, Py_ssize_t c
 /* What an argument adds to the key. */
 static int give_array(PyObject *x, PyObject *result, PyObject *key)
 {
-    PyObject *storage = SLOT(x, Array, A_STORAGE);
-    PyObject *node = storage ? SLOT(storage, Storage, S_NODE) : NULL;
-    PyObject *nodes = SLOT(result, Given, G_NODES), *first = SLOT(result, Given, G_FIRST);
-    PyObject *data = node ? NODE(node, DATA) : Py_None;
-    if (!node || SLOT(x, Array, A_GEOMETRY) != Py_None || NODE(node, SHARED) != Py_False ||
+    PyObject *storage = SLOT(x, Array, _storage);
+    PyObject *node = storage ? SLOT(storage, Storage, node) : NULL;
+    PyObject *nodes = SLOT(result, Given, nodes), *first = SLOT(result, Given, first);
+    PyObject *data = node ? NODE(node, data) : Py_None;
+    if (!node || SLOT(x, Array, _geometry) != Py_None || NODE(node, shared) != Py_False ||
         data == Py_None)
         return -1;
     PyObject *number = PyLong_FromSsize_t(PyList_GET_SIZE(nodes));
@@ -58,11 +58,11 @@ static int give_array(PyObject *x, PyObject *result, PyObject *key)
     Py_XDECREF(number);
     int64_t address;
     return !place || put_address(data, 0, &address) < 0 ||
-                   PyList_Append(key, NODE(node, LAYOUT)) < 0 ||
-                   PyList_Append(key, NODE(node, DEVICE)) < 0 ||
-                   PyList_Append(key, SLOT(x, Array, A_SCALAR)) < 0 ||
+                   PyList_Append(key, NODE(node, layout)) < 0 ||
+                   PyList_Append(key, NODE(node, device)) < 0 ||
+                   PyList_Append(key, SLOT(x, Array, _scalar)) < 0 ||
                    append_number(key, address & 15) < 0 || PyList_Append(key, place) < 0 ||
-                   PyList_Append(SLOT(result, Given, G_ARRAYS), x) < 0 ||
+                   PyList_Append(SLOT(result, Given, arrays), x) < 0 ||
                    PyList_Append(nodes, node) < 0
                ? -1
                : 0;
@@ -74,12 +74,13 @@ static PyObject *given_of(PyObject *args, PyObject *free)
     PyObject *key = PyList_New(0), *result = key ? PyType_GenericAlloc(Given.type, 0) : NULL;
     if (!result)
         goto failed;
-    SLOT(result, Given, G_FIRST) = PyDict_New();
-    if (!SLOT(result, Given, G_FIRST))
+    SLOT(result, Given, first) = PyDict_New();
+    if (!SLOT(result, Given, first))
         goto failed;
-    static const int lists[] = {G_ARRAYS, G_NODES, G_PLACES, G_NUMBERS, G_OBJECTS, G_CONTAINERS};
+    static const int lists[] = {Given_arrays,  Given_nodes,   Given_places,
+                                Given_numbers, Given_objects, Given_containers};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
-        if (!(SLOT(result, Given, lists[i]) = PyList_New(0)))
+        if (!(AT(result, Given.at[lists[i]]) = PyList_New(0)))
             goto failed;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); i++) {
         PyObject *x = PyTuple_GET_ITEM(args, i);
@@ -90,14 +91,14 @@ static PyObject *given_of(PyObject *args, PyObject *free)
         }
         PyObject *number = PyFloat_CheckExact(x) ? PyLong_FromSsize_t(i) : NULL;
         int code = !number || PySet_Contains(free, number) <= 0 ||
-                   PyList_Append(SLOT(result, Given, G_PLACES), number) < 0 ||
-                   PyList_Append(SLOT(result, Given, G_NUMBERS), x) < 0 ||
+                   PyList_Append(SLOT(result, Given, places), number) < 0 ||
+                   PyList_Append(SLOT(result, Given, numbers), x) < 0 ||
                    PyList_Append(key, Parameter) < 0;
         Py_XDECREF(number);
         if (code)
             goto failed;
     }
-    if (!(SLOT(result, Given, G_KEY) = PyList_AsTuple(key)))
+    if (!(SLOT(result, Given, key) = PyList_AsTuple(key)))
         goto failed;
     Py_DECREF(key);
     return result;
@@ -122,22 +123,22 @@ static PyObject *given(PyObject *module, PyObject *const *args, Py_ssize_t count
    has lost its own. */
 static PyObject *filled_memory(PyObject *recording, PyObject *given)
 {
-    PyObject *kept = SLOT(recording, Recording, R_MEMORY), *arrays, *numbers;
+    PyObject *kept = SLOT(recording, Recording, memory), *arrays, *numbers;
     PyObject *memory = PyList_GetSlice(kept, 0, PyList_GET_SIZE(kept));
-    arrays = SLOT(recording, Recording, R_ARRAYS);
+    arrays = SLOT(recording, Recording, arrays);
     for (Py_ssize_t i = 0; memory && i < PyList_GET_SIZE(arrays); i++) {
         PyObject *pair = PyList_GET_ITEM(arrays, i);
-        PyObject *node = PyList_GetItem(SLOT(given, Given, G_NODES),
-                                        PyLong_AsSsize_t(PyTuple_GET_ITEM(pair, 1)));
-        PyObject *data = node ? NODE(node, DATA) : Py_None;
+        PyObject *node =
+            PyList_GetItem(SLOT(given, Given, nodes), PyLong_AsSsize_t(PyTuple_GET_ITEM(pair, 1)));
+        PyObject *data = node ? NODE(node, data) : Py_None;
         if (data == Py_None || PyList_SetItem(memory, PyLong_AsSsize_t(PyTuple_GET_ITEM(pair, 0)),
                                               Py_NewRef(data)) < 0)
             Py_CLEAR(memory);
     }
-    numbers = SLOT(recording, Recording, R_NUMBERS);
+    numbers = SLOT(recording, Recording, numbers);
     for (Py_ssize_t i = 0; memory && i < PyList_GET_SIZE(numbers); i++) {
         PyObject *pair = PyList_GET_ITEM(numbers, i);
-        PyObject *number = PyList_GetItem(SLOT(given, Given, G_NUMBERS),
+        PyObject *number = PyList_GetItem(SLOT(given, Given, numbers),
                                           PyLong_AsSsize_t(PyTuple_GET_ITEM(pair, 1)));
         if (!number || PyList_SetItem(memory, PyLong_AsSsize_t(PyTuple_GET_ITEM(pair, 0)),
                                       Py_NewRef(number)) < 0)
@@ -149,13 +150,13 @@ static PyObject *filled_memory(PyObject *recording, PyObject *given)
 /* Run the only kernel with the device's lock held; the memory afterwards, or NULL. */
 static PyObject *memory_after(PyObject *recording, PyObject *given, PyObject *replay)
 {
-    PyObject *memory = filled_memory(recording, given), *plan = SLOT(replay, Replay, Y_PLAN);
-    PyObject *device = SLOT(replay, Replay, Y_DEVICE), *step = SLOT(replay, Replay, Y_ONLY);
+    PyObject *memory = filled_memory(recording, given), *plan = SLOT(replay, Replay, plan);
+    PyObject *device = SLOT(replay, Replay, device), *step = SLOT(replay, Replay, only);
     PyObject *done = NULL, *book;
     if (memory)
-        done = PyObject_CallMethodOneArg(device, word_prepare, SLOT(plan, Plan, V_CALLS));
-    if (done && add_to(statistics, &Statistics, T_LAUNCHES, 1) == 0)
-        Py_SETREF(done, kernel_again(step, memory, device, SLOT(plan, Plan, V_SIZES)));
+        done = PyObject_CallMethodOneArg(device, word_prepare, SLOT(plan, Plan, calls));
+    if (done && add_to(statistics, &Statistics, Statistics_launches, 1) == 0)
+        Py_SETREF(done, kernel_again(step, memory, device, SLOT(plan, Plan, sizes)));
     else
         Py_CLEAR(done);
     if (done) {
@@ -183,9 +184,9 @@ static PyObject *handles_on(PyObject *outputs, PyObject *memory)
     for (Py_ssize_t i = 0; made && i < PyList_GET_SIZE(outputs); i++) {
         PyObject *output = PyList_GET_ITEM(outputs, i), *layout = PyTuple_GET_ITEM(output, 1);
         PyObject *data = PyList_GetItem(memory, PyLong_AsSsize_t(PyTuple_GET_ITEM(output, 0)));
-        PyObject *node = data ? make_node(leaf, Py_NewRef(no_tuple), NODE(layout, SHAPE),
-                                          NODE(layout, DTYPE), NODE(layout, STRIDES),
-                                          NODE(layout, DEVICE), data, NODE(layout, LAYOUT))
+        PyObject *node = data ? make_node(leaf, Py_NewRef(no_tuple), NODE(layout, shape),
+                                          NODE(layout, dtype), NODE(layout, strides),
+                                          NODE(layout, device), data, NODE(layout, layout))
                               : NULL;
         PyObject *handle =
             node ? make_handle(node, PyTuple_GET_ITEM(output, 2) == Py_True, 0) : NULL;
@@ -200,12 +201,12 @@ static PyObject *handles_on(PyObject *outputs, PyObject *memory)
 /* The call again; NULL, perhaps without an error, if it is for Python. */
 static PyObject *repeated(PyObject *recording, PyObject *given)
 {
-    PyObject *replay = SLOT(recording, Recording, R_REPLAY), *context, *done, *memory, *made;
-    if (!IS(replay, Replay) || SLOT(replay, Replay, Y_ONLY) == Py_None ||
-        PyList_GET_SIZE(SLOT(recording, Recording, R_DRAWS)) ||
-        PyList_GET_SIZE(SLOT(recording, Recording, R_WRITTEN)) || tracing())
+    PyObject *replay = SLOT(recording, Recording, replay), *context, *done, *memory, *made;
+    if (!IS(replay, Replay) || SLOT(replay, Replay, only) == Py_None ||
+        PyList_GET_SIZE(SLOT(recording, Recording, draws)) ||
+        PyList_GET_SIZE(SLOT(recording, Recording, written)) || tracing())
         return NULL;
-    context = PyObject_CallMethodNoArgs(SLOT(replay, Replay, Y_DEVICE), word_locked);
+    context = PyObject_CallMethodNoArgs(SLOT(replay, Replay, device), word_locked);
     done = context ? PyObject_CallMethodNoArgs(context, word___enter__) : NULL;
     if (!done) {
         Py_XDECREF(context);
@@ -226,12 +227,11 @@ static PyObject *repeated(PyObject *recording, PyObject *given)
     }
     Py_DECREF(done);
     PyErr_Restore(type, value, traceback);
-    made = memory ? handles_on(SLOT(recording, Recording, R_OUTPUTS), memory) : NULL;
+    made = memory ? handles_on(SLOT(recording, Recording, outputs), memory) : NULL;
     Py_XDECREF(memory);
     if (!made)
         return NULL;
-    PyObject *const args[] = {SLOT(recording, Recording, R_TREE), SLOT(given, Given, G_ARRAYS),
-                              made};
+    PyObject *const args[] = {SLOT(recording, Recording, tree), SLOT(given, Given, arrays), made};
     PyObject *result = PyObject_Vectorcall(filled, args, 3, NULL);
     Py_DECREF(made);
     return result;

@@ -20,7 +20,7 @@ static PyObject *settled(PyObject *roots)
         return NULL;
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(roots); i++) {
         PyObject *root = PyList_GET_ITEM(roots, i);
-        if (NODE(root, DATA) == Py_None && NODE(root, INPUTS) != Py_None &&
+        if (NODE(root, data) == Py_None && NODE(root, inputs) != Py_None &&
             PySet_Add(asked, root) < 0)
             goto done;
     }
@@ -28,8 +28,8 @@ static PyObject *settled(PyObject *roots)
         goto done;
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(nodes); i++) {
         PyObject *node = PyList_GET_ITEM(nodes, i);
-        if (NODE(node, OP) == update || PyLong_AsLongLong(NODE(node, NEEDED)) != 0 ||
-            is_empty(NODE(node, SHAPE)))
+        if (NODE(node, op) == update || PyLong_AsLongLong(NODE(node, needed)) != 0 ||
+            is_empty(NODE(node, shape)))
             goto done;
     }
     result = PyTuple_Pack(3, no_writes, nodes, asked);
@@ -52,7 +52,7 @@ static PyObject *settle(PyObject *module, PyObject *const *args, Py_ssize_t coun
 /* Append a node to the list of its device. */
 static int append_by_device(PyObject *node, PyObject *lists)
 {
-    PyObject *device = NODE(node, DEVICE), *list = PyDict_GetItemWithError(lists, device);
+    PyObject *device = NODE(node, device), *list = PyDict_GetItemWithError(lists, device);
     if (list || PyErr_Occurred())
         return list ? PyList_Append(list, node) : -1;
     list = PyList_New(0);
@@ -68,13 +68,13 @@ static PyObject *pending_by_name(PyObject *module, PyObject *const *args, Py_ssi
     int code = count == 1 && PyList_CheckExact(args[0]) ? 0 : -1;
     PyObject *found = code ? NULL : PyDict_New();
     for (Py_ssize_t i = 0; found && !code && i < PyList_GET_SIZE(args[0]); i++) {
-        PyObject *node = PyList_GET_ITEM(args[0], i), *inputs = NODE(node, INPUTS);
-        if (NODE(node, OP) == view) {
+        PyObject *node = PyList_GET_ITEM(args[0], i), *inputs = NODE(node, inputs);
+        if (NODE(node, op) == view) {
             code = PyTuple_CheckExact(inputs) && PyTuple_GET_SIZE(inputs) == 1 ? 0 : -1;
             node = code ? node : PyTuple_GET_ITEM(inputs, 0);
         }
         Py_INCREF(node);
-        if (!code && NODE(node, DATA) == Py_None)
+        if (!code && NODE(node, data) == Py_None)
             code = append_by_device(node, found);
         Py_DECREF(node);
     }
@@ -94,7 +94,7 @@ static PyObject *data_of(PyObject *slots, PyObject *order)
     for (Py_ssize_t i = 0; found && i < count; i++) {
         PyObject *node = PyList_GetItem(order, PyLong_AsSsize_t(PyTuple_GET_ITEM(slots, i)));
         if (node && IS(node, Node)) {
-            PyList_SET_ITEM(found, i, Py_NewRef(NODE(node, DATA)));
+            PyList_SET_ITEM(found, i, Py_NewRef(NODE(node, data)));
             continue;
         }
         if (node)
@@ -121,21 +121,21 @@ static PyObject *allocated(PyObject *slots, PyObject *device, PyObject *sizes)
 /* As node.store. */
 static int store(PyObject *node, PyObject *data)
 {
-    if (NODE(node, DATA) == Py_None)
-        Py_SETREF(NODE(node, DATA), Py_NewRef(data));
-    Py_SETREF(NODE(node, INPUTS), Py_NewRef(no_tuple));
+    if (NODE(node, data) == Py_None)
+        Py_SETREF(NODE(node, data), Py_NewRef(data));
+    Py_SETREF(NODE(node, inputs), Py_NewRef(no_tuple));
     return 0;
 }
 
 /* None, or NULL after an error. */
 static PyObject *kernel_run(PyObject *step, PyObject *order, PyObject *device, PyObject *sizes)
 {
-    PyObject *slots = SLOT(step, KernelStep, K_OUTPUTS), *done = NULL;
-    PyObject *read = data_of(SLOT(step, KernelStep, K_ARGUMENTS), order);
-    PyObject *numbers = read ? data_of(SLOT(step, KernelStep, K_SCALARS), order) : NULL;
+    PyObject *slots = SLOT(step, KernelStep, outputs), *done = NULL;
+    PyObject *read = data_of(SLOT(step, KernelStep, arguments), order);
+    PyObject *numbers = read ? data_of(SLOT(step, KernelStep, scalars), order) : NULL;
     PyObject *made = numbers ? allocated(slots, device, sizes) : NULL;
     if (made) {
-        PyObject *const call[] = {SLOT(step, KernelStep, K_CALL), read, made, numbers};
+        PyObject *const call[] = {SLOT(step, KernelStep, call), read, made, numbers};
         done = PyObject_VectorcallMethod(word_run, call, 4, NULL);
     }
     for (Py_ssize_t i = 0; done && i < PyTuple_GET_SIZE(slots); i++) {
@@ -163,12 +163,12 @@ static PyObject *run_kernel(PyObject *module, PyObject *const *args, Py_ssize_t 
 /* The only step of a plan, if that launches a kernel that writes to new memory; borrowed. */
 static PyObject *only_kernel(PyObject *plan)
 {
-    PyObject *schedule = SLOT(plan, Plan, V_SCHEDULE);
+    PyObject *schedule = SLOT(plan, Plan, schedule);
     if (!PyList_CheckExact(schedule) || PyList_GET_SIZE(schedule) != 1)
         return NULL;
     PyObject *pair = PyList_GET_ITEM(schedule, 0);
     PyObject *step = PyTuple_CheckExact(pair) ? PyTuple_GET_ITEM(pair, 0) : NULL;
-    if (!step || !IS(step, KernelStep) || PyLong_AsLong(SLOT(step, KernelStep, K_BASE)) >= 0)
+    if (!step || !IS(step, KernelStep) || PyLong_AsLong(SLOT(step, KernelStep, base)) >= 0)
         return NULL;
     return step;
 }
@@ -176,10 +176,10 @@ static PyObject *only_kernel(PyObject *plan)
 /* Count a launch of a step, and what was computed in it. */
 static int count_launch(PyObject *step, PyObject *book, PyObject *plan)
 {
-    Py_ssize_t made = PyLong_AsSsize_t(SLOT(plan, Plan, V_MADE));
-    Py_ssize_t nodes = PyTuple_GET_SIZE(SLOT(step, KernelStep, K_NODES));
-    return add_to(statistics, &Statistics, T_OPERATIONS, nodes) < 0 ||
-                   add_to(book, &Log, L_MADE, made) < 0
+    Py_ssize_t made = PyLong_AsSsize_t(SLOT(plan, Plan, made));
+    Py_ssize_t nodes = PyTuple_GET_SIZE(SLOT(step, KernelStep, nodes));
+    return add_to(statistics, &Statistics, Statistics_operations, nodes) < 0 ||
+                   add_to(book, &Log, Log_made, made) < 0
                ? -1
                : 0;
 }
@@ -189,7 +189,7 @@ static int count_needed(PyObject *slots, PyObject *order)
 {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(slots); i++) {
         PyObject *node = PyList_GetItem(order, PyLong_AsSsize_t(PyTuple_GET_ITEM(slots, i)));
-        if (!node || add_to(node, &Node, N_NEEDED, 1) < 0)
+        if (!node || add_to(node, &Node, Node_needed, 1) < 0)
             return -1;
     }
     return 0;
@@ -206,7 +206,7 @@ static PyObject *usual_plan(PyObject *cache, PyObject *signed_graph)
     int usual_one = IS(plan, Plan) && only_kernel(plan);
     if (usual_one) {
         PyObject *shifts = PyTuple_GET_ITEM(signed_graph, 3);
-        usual_one = PyObject_RichCompareBool(shifts, SLOT(plan, Plan, V_SHIFTS), Py_EQ);
+        usual_one = PyObject_RichCompareBool(shifts, SLOT(plan, Plan, shifts), Py_EQ);
     }
     if (usual_one <= 0)
         Py_CLEAR(plan);
@@ -228,14 +228,13 @@ static int ran(PyObject *device, PyObject *roots, PyObject *book, PyObject *cach
     if (!is_special(nodes) && (graph = signed_(nodes, PyTuple_GET_ITEM(all, 2))))
         plan = usual_plan(cache, graph);
     if (plan)
-        done = PyObject_CallMethodOneArg(device, word_prepare, SLOT(plan, Plan, V_CALLS));
-    if (done && SLOT(book, Log, L_NESTED) == Py_False) {
+        done = PyObject_CallMethodOneArg(device, word_prepare, SLOT(plan, Plan, calls));
+    if (done && SLOT(book, Log, nested) == Py_False) {
         PyObject *step = only_kernel(plan), *order = PyTuple_GET_ITEM(graph, 1);
-        code = add_to(statistics, &Statistics, T_LAUNCHES, 1);
-        Py_SETREF(done,
-                  code < 0 ? NULL : kernel_run(step, order, device, SLOT(plan, Plan, V_SIZES)));
+        code = add_to(statistics, &Statistics, Statistics_launches, 1);
+        Py_SETREF(done, code < 0 ? NULL : kernel_run(step, order, device, SLOT(plan, Plan, sizes)));
         if (done)
-            code = count_needed(SLOT(step, KernelStep, K_INSIDE), order) < 0 ||
+            code = count_needed(SLOT(step, KernelStep, inside), order) < 0 ||
                            count_launch(step, book, plan) < 0
                        ? -1
                        : 1;
@@ -254,15 +253,15 @@ static PyObject *run_usual(PyObject *module, PyObject *const *args, Py_ssize_t c
     if (count != 4 || !PyList_CheckExact(args[1]) || !IS(args[2], Log) || args[3] == Py_None)
         return PyObject_Vectorcall(slow[F_run_usual], args, count, NULL);
     PyObject *book = args[2];
-    Py_SETREF(SLOT(book, Log, L_EVALUATED), Py_NewRef(SLOT(book, Log, L_RECORDED)));
-    if (add_to(book, &Log, L_RUNNING, 1) < 0)
+    Py_SETREF(SLOT(book, Log, evaluated), Py_NewRef(SLOT(book, Log, recorded)));
+    if (add_to(book, &Log, Log_running, 1) < 0)
         return NULL;
-    Py_SETREF(SLOT(book, Log, L_NESTED), Py_NewRef(Py_False));
+    Py_SETREF(SLOT(book, Log, nested), Py_NewRef(Py_False));
     int code = ran(args[0], args[1], book, args[3]);
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
-    add_to(book, &Log, L_RUNNING, -1);
-    Py_SETREF(SLOT(book, Log, L_NESTED), Py_NewRef(Py_True));
+    add_to(book, &Log, Log_running, -1);
+    Py_SETREF(SLOT(book, Log, nested), Py_NewRef(Py_True));
     if (code < 0 && PyErr_GivenExceptionMatches(type, PyExc_Exception)) {
         /* Python meets the error again, and says where what failed was recorded */
         Py_XDECREF(type);

@@ -12,11 +12,11 @@ static int tracing(void)
 
 static int add_to(PyObject *object, Class *class, int slot, Py_ssize_t more)
 {
-    Py_ssize_t number = PyLong_AsSsize_t(SLOT(object, *class, slot));
+    Py_ssize_t number = PyLong_AsSsize_t(AT(object, class->at[slot]));
     PyObject *sum = number == -1 && PyErr_Occurred() ? NULL : PyLong_FromSsize_t(number + more);
     if (!sum)
         return -1;
-    Py_SETREF(SLOT(object, *class, slot), sum);
+    Py_SETREF(AT(object, class->at[slot]), sum);
     return 0;
 }
 
@@ -30,13 +30,13 @@ static int note(PyObject *book, PyObject *storage)
     Py_XDECREF(reference);
     if (!entry)
         return -1;
-    PyObject *entries = SLOT(book, Log, L_ENTRIES); /* of this moment: pruning puts another there */
+    PyObject *entries = SLOT(book, Log, entries); /* of this moment: pruning puts another there */
     int code = PyList_Append(entries, entry);
     Py_ssize_t count = PyList_GET_SIZE(entries);
     Py_DECREF(entry);
-    if (code < 0 || add_to(book, &Log, L_RECORDED, 1) < 0)
+    if (code < 0 || add_to(book, &Log, Log_recorded, 1) < 0)
         return -1;
-    if (count <= PyLong_AsSsize_t(SLOT(book, Log, L_PRUNE_AT)))
+    if (count <= PyLong_AsSsize_t(SLOT(book, Log, prune_at)))
         return PyErr_Occurred() ? -1 : 0;
     PyObject *done = PyObject_CallMethodNoArgs(book, word_prune);
     Py_XDECREF(done);
@@ -49,24 +49,24 @@ static PyObject *make_handle(PyObject *node, int is_scalar, int traced)
     PyObject *storage = PyType_GenericAlloc(Storage.type, 0);
     if (!storage)
         return NULL;
-    PUT(storage, Storage, S_NODE, Py_NewRef(node));
-    PUT(storage, Storage, S_VERSION, Py_NewRef(zero));
-    PUT(storage, Storage, S_EXPORTS, Py_NewRef(zero));
+    PUT(storage, Storage, node, Py_NewRef(node));
+    PUT(storage, Storage, version, Py_NewRef(zero));
+    PUT(storage, Storage, exports, Py_NewRef(zero));
     PyObject *handle = PyType_GenericAlloc(Array.type, 0);
     if (!handle) {
         Py_DECREF(storage);
         return NULL;
     }
-    PUT(handle, Array, A_STORAGE, storage);
-    PUT(handle, Array, A_GEOMETRY, Py_NewRef(Py_None));
-    PUT(handle, Array, A_OFFSET, Py_NewRef(zero));
-    PUT(handle, Array, A_SCALAR, Py_NewRef(is_scalar ? Py_True : Py_False));
+    PUT(handle, Array, _storage, storage);
+    PUT(handle, Array, _geometry, Py_NewRef(Py_None));
+    PUT(handle, Array, _offset, Py_NewRef(zero));
+    PUT(handle, Array, _scalar, Py_NewRef(is_scalar ? Py_True : Py_False));
     PyObject *line = line_of_user();
     if (!line)
         goto failed;
-    Py_SETREF(NODE(node, LINE), line);
+    Py_SETREF(NODE(node, line), line);
     if (!traced) {
-        PyObject *book = PyObject_GetItem(logs, NODE(node, DEVICE));
+        PyObject *book = PyObject_GetItem(logs, NODE(node, device));
         int code = book ? note(book, storage) : -1;
         Py_XDECREF(book);
         if (code < 0)
@@ -82,13 +82,13 @@ static PyObject *wrap(PyObject *module, PyObject *const *args, Py_ssize_t count,
 {
     int usual_form = (count == 1 || count == 2) && !keywords && IS(args[0], Node);
     PyObject *marked = usual_form && count == 2 ? args[1] : Py_None;
-    if (!usual_form || NODE(args[0], OP) == view || (marked != Py_None && !PyBool_Check(marked)))
+    if (!usual_form || NODE(args[0], op) == view || (marked != Py_None && !PyBool_Check(marked)))
         return PyObject_Vectorcall(slow[F_wrap], args, count, keywords);
     int traced = tracing();
     if (traced < 0)
         return NULL;
     PyObject *node = args[0];
-    int is_scalar = marked == Py_None ? !PyObject_Size(NODE(node, SHAPE)) : marked == Py_True;
+    int is_scalar = marked == Py_None ? !PyObject_Size(NODE(node, shape)) : marked == Py_True;
     return make_handle(node, is_scalar, traced);
 }
 

@@ -34,9 +34,9 @@ static Py_ssize_t pack(PyObject *packing, PyObject *read, PyObject *written, PyO
     if (!IS(packing, Packing) || !PyList_CheckExact(read) || !PyList_CheckExact(written) ||
         !PyList_CheckExact(numbers))
         return -1;
-    PyObject *template = SLOT(packing, Packing, P_TEMPLATE);
-    PyObject *places = SLOT(packing, Packing, P_PLACES);
-    PyObject *letters = SLOT(packing, Packing, P_LETTERS);
+    PyObject *template = SLOT(packing, Packing, template);
+    PyObject *places = SLOT(packing, Packing, places);
+    PyObject *letters = SLOT(packing, Packing, letters);
     if (!PyBytes_CheckExact(template) || !PyTuple_CheckExact(places) ||
         !PyBytes_CheckExact(letters))
         return -1;

@@ -11,22 +11,22 @@ static PyObject *lent(PyObject *free, PyObject *nbytes)
             PyErr_Clear();
         return NULL;
     }
-    PyObject *lease = PyObject_GetAttr(SLOT(block, Block, M_MEMORY), word_T);
-    PyObject *address = SLOT(block, Block, M_ADDRESS), *buffer = NULL, *loan = NULL;
+    PyObject *lease = PyObject_GetAttr(SLOT(block, Block, memory), word_T);
+    PyObject *address = SLOT(block, Block, address), *buffer = NULL, *loan = NULL;
     if (lease) {
         PyObject *const both[] = {lease, end};
         loan = PyObject_Vectorcall((PyObject *)Loan.type, both, 2, NULL);
     }
     if (loan) {
-        SLOT(loan, Loan, 0) = Py_NewRef(block);
+        SLOT(loan, Loan, block) = Py_NewRef(block);
         buffer = PyType_GenericAlloc(Buffer.type, 0);
         if (buffer && PyDict_SetItem(loans, address, loan) < 0)
             Py_CLEAR(buffer);
     }
     if (buffer) {
-        PUT(buffer, Buffer, B_ADDRESS, Py_NewRef(address));
-        PUT(buffer, Buffer, B_NBYTES, Py_NewRef(nbytes));
-        PUT(buffer, Buffer, B_OWNER, Py_NewRef(lease));
+        PUT(buffer, Buffer, address, Py_NewRef(address));
+        PUT(buffer, Buffer, nbytes, Py_NewRef(nbytes));
+        PUT(buffer, Buffer, owner, Py_NewRef(lease));
     }
     Py_XDECREF(lease);
     Py_XDECREF(loan);
@@ -46,13 +46,13 @@ static PyObject *take_block(PyObject *module, PyObject *const *args, Py_ssize_t 
 
 static PyObject *end_loan(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
-    PyObject *block = count == 1 && IS(args[0], Loan) ? SLOT(args[0], Loan, 0) : NULL;
-    if (!block || !IS(block, Block) || SLOT(block, Block, M_IS_BIG) != Py_False)
+    PyObject *block = count == 1 && IS(args[0], Loan) ? SLOT(args[0], Loan, block) : NULL;
+    if (!block || !IS(block, Block) || SLOT(block, Block, is_big) != Py_False)
         return PyObject_Vectorcall(slow[F_end_loan], args, count, NULL);
     Py_INCREF(block);
-    if (PyDict_DelItem(loans, SLOT(block, Block, M_ADDRESS)) < 0)
+    if (PyDict_DelItem(loans, SLOT(block, Block, address)) < 0)
         PyErr_Clear(); /* it was not there */
-    PyObject *done = PyObject_CallMethodOneArg(SLOT(block, Block, M_HOME), word_append, block);
+    PyObject *done = PyObject_CallMethodOneArg(SLOT(block, Block, home), word_append, block);
     Py_DECREF(block);
     return done;
 }

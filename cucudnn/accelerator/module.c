@@ -34,7 +34,7 @@
 #include "launches.h"
 
 /* stand_in(name, function): the function here of that name, which hands to the function of Python
-   what it does not do; None if there is none. */
+   what it does not do. */
 static PyObject *stand_in(PyObject *module, PyObject *args)
 {
     const char *name;
@@ -49,34 +49,17 @@ static PyObject *stand_in(PyObject *module, PyObject *args)
     return other_version(name);
 }
 
+#define PLAIN(name) {#name, name, METH_NOARGS, NULL}
 #define FAST(name) {#name, (PyCFunction)(void (*)(void))name, METH_FASTCALL, NULL}
-#define FAST_KEYWORDS(name)                                                                        \
+#define KEYWORDS(name)                                                                             \
     {#name, (PyCFunction)(void (*)(void))name, METH_FASTCALL | METH_KEYWORDS, NULL}
+#define ENTRY(name, kind) kind(name),
 
 static PyMethodDef functions[] = {
     {"tell", tell, METH_VARARGS, NULL},
     {"stand_in", stand_in, METH_VARARGS, NULL},
     {"operators", put_operators, METH_VARARGS, NULL},
-    {"user_line", user_line, METH_NOARGS, NULL},
-    FAST(new_node),
-    FAST(unary),
-    FAST(binary),
-    FAST(sign),
-    FAST(settle),
-    FAST(pending_by_name),
-    FAST(run_kernel),
-    FAST(run_usual),
-    FAST(run_on_host),
-    FAST(launch_on_cuda),
-    FAST(given),
-    FAST(run_again),
-    FAST(repeat),
-    FAST(take_block),
-    FAST(end_loan),
-    FAST(get_item),
-    FAST_KEYWORDS(pending_closure),
-    FAST_KEYWORDS(wrap),
-    {NULL, NULL, 0, NULL},
+    FUNCTIONS(ENTRY){NULL, NULL, 0, NULL},
 };
 
 static struct PyModuleDef definition = {

@@ -16,20 +16,20 @@ static PyObject *make_node(PyObject *op, PyObject *inputs, PyObject *shape, PyOb
         Py_XDECREF(node);
         return NULL;
     }
-    PUT(node, Node, N_OP, Py_NewRef(op));
-    PUT(node, Node, N_INPUTS, inputs);
-    PUT(node, Node, N_SHAPE, Py_NewRef(shape));
-    PUT(node, Node, N_DTYPE, Py_NewRef(dtype));
-    PUT(node, Node, N_STRIDES, Py_NewRef(strides));
-    PUT(node, Node, N_DEVICE, Py_NewRef(device));
-    PUT(node, Node, N_ATTRS, Py_NewRef(no_tuple));
-    PUT(node, Node, N_DATA, Py_NewRef(data));
-    PUT(node, Node, N_LINE, Py_NewRef(Py_None));
-    PUT(node, Node, N_LAYOUT, Py_NewRef(layout));
-    PUT(node, Node, N_SEQ, seq);
-    PUT(node, Node, N_NEEDED, Py_NewRef(zero));
-    PUT(node, Node, N_SHARED, Py_NewRef(Py_False));
-    PUT(node, Node, N_LENT, Py_NewRef(Py_None));
+    PUT(node, Node, op, Py_NewRef(op));
+    PUT(node, Node, inputs, inputs);
+    PUT(node, Node, shape, Py_NewRef(shape));
+    PUT(node, Node, dtype, Py_NewRef(dtype));
+    PUT(node, Node, strides, Py_NewRef(strides));
+    PUT(node, Node, device, Py_NewRef(device));
+    PUT(node, Node, attrs, Py_NewRef(no_tuple));
+    PUT(node, Node, data, Py_NewRef(data));
+    PUT(node, Node, line, Py_NewRef(Py_None));
+    PUT(node, Node, layout, Py_NewRef(layout));
+    PUT(node, Node, seq, seq);
+    PUT(node, Node, needed, Py_NewRef(zero));
+    PUT(node, Node, shared, Py_NewRef(Py_False));
+    PUT(node, Node, lent, Py_NewRef(Py_None));
     return node;
 }
 
@@ -62,7 +62,7 @@ static int in_record_order(PyObject *nodes)
     }
     for (Py_ssize_t i = 0; i < count; i++) {
         all[i].node = PyList_GET_ITEM(nodes, i);
-        all[i].seq = PyLong_AsLongLong(NODE(all[i].node, SEQ));
+        all[i].seq = PyLong_AsLongLong(NODE(all[i].node, seq));
     }
     qsort(all, count, sizeof *all, by_number);
     for (Py_ssize_t i = 0; i < count; i++)
@@ -75,9 +75,9 @@ static int in_record_order(PyObject *nodes)
 /* 1 if it was added, 0 if it need not be or was there. */
 static int add_pending(PyObject *node, long long since, PyObject *seen, PyObject *found)
 {
-    if (NODE(node, DATA) != Py_None)
+    if (NODE(node, data) != Py_None)
         return 0;
-    if (since >= 0 && PyLong_AsLongLong(NODE(node, SEQ)) <= since)
+    if (since >= 0 && PyLong_AsLongLong(NODE(node, seq)) <= since)
         return 0;
     Py_ssize_t before = PySet_GET_SIZE(seen);
     if (PySet_Add(seen, node) < 0)
@@ -103,7 +103,7 @@ static PyObject *closure(PyObject *roots, long long since)
     if (PyErr_Occurred())
         goto failed;
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(found); i++) {
-        PyObject *inputs = NODE(PyList_GET_ITEM(found, i), INPUTS);
+        PyObject *inputs = NODE(PyList_GET_ITEM(found, i), inputs);
         if (!PyTuple_CheckExact(inputs)) /* consumed, or unreadable */
             goto failed;
         Py_INCREF(inputs);

@@ -20,7 +20,7 @@ static PyObject *operand_of(PyObject *x, PyObject *number)
 /* What a key of recipes has of an operand. */
 static PyObject *kind_of(PyObject *x)
 {
-    return IS(x, Node) ? NODE(x, LAYOUT) : (PyObject *)Py_TYPE(x);
+    return IS(x, Node) ? NODE(x, layout) : (PyObject *)Py_TYPE(x);
 }
 
 /* The node of an elementwise op of one or two operands (b may be NULL), one at least a node, both
@@ -64,11 +64,11 @@ static int has_room(PyObject *device)
     if (!book || PyContextVar_Get(settings, NULL, &now) < 0)
         return PyErr_Occurred() ? -1 : 0;
     int64_t made, recorded, bytes, nodes;
-    int room = now && SLOT(now, Settings, C_FUSE) == Py_True &&
-               put_integer(SLOT(book, Log, L_MADE), &made) &&
-               put_integer(SLOT(book, Log, L_RECORDED), &recorded) &&
-               put_integer(SLOT(now, Settings, C_PENDING_BYTES), &bytes) &&
-               put_integer(SLOT(now, Settings, C_PENDING_NODES), &nodes) &&
+    int room = now && SLOT(now, Settings, fuse) == Py_True &&
+               put_integer(SLOT(book, Log, made), &made) &&
+               put_integer(SLOT(book, Log, recorded), &recorded) &&
+               put_integer(SLOT(now, Settings, pending_bytes), &bytes) &&
+               put_integer(SLOT(now, Settings, pending_nodes), &nodes) &&
                (made < SMALL || made < bytes >> 2) && recorded < nodes;
     Py_XDECREF(now);
     return room;
@@ -79,8 +79,8 @@ static int is_current(PyObject *x, PyObject *node)
 {
     if (!IS(x, Array))
         return 1;
-    PyObject *base = NODE(node, OP) == view ? PyTuple_GET_ITEM(NODE(node, INPUTS), 0) : node;
-    return SLOT(SLOT(x, Array, A_STORAGE), Storage, S_NODE) == base;
+    PyObject *base = NODE(node, op) == view ? PyTuple_GET_ITEM(NODE(node, inputs), 0) : node;
+    return SLOT(SLOT(x, Array, _storage), Storage, node) == base;
 }
 
 /* Record an elementwise op with the recording lock held. */
@@ -90,13 +90,13 @@ static PyObject *recorded_locked(PyObject *op, PyObject *x, PyObject *y)
     if (IS(x, Array)) {
         if (!(a = node_now(x, NULL)))
             return NULL;
-        device = Py_NewRef(NODE(a, DEVICE));
+        device = Py_NewRef(NODE(a, device));
     }
     if (y && IS(y, Array)) {
         if (!(b = node_now(y, device)))
             goto done;
         if (!device)
-            device = Py_NewRef(NODE(b, DEVICE));
+            device = Py_NewRef(NODE(b, device));
     }
     if (!a)
         a = Py_NewRef(x);
@@ -104,7 +104,7 @@ static PyObject *recorded_locked(PyObject *op, PyObject *x, PyObject *y)
         b = Py_NewRef(y);
     if (has_room(device) > 0 && (node = elementwise(op, a, b, device)) && is_current(x, a) &&
         (!y || is_current(y, b)))
-        handle = make_handle(node, !PyTuple_GET_SIZE(NODE(node, SHAPE)), 0);
+        handle = make_handle(node, !PyTuple_GET_SIZE(NODE(node, shape)), 0);
 done:
     Py_XDECREF(a);
     Py_XDECREF(b);

@@ -24,7 +24,7 @@ static int number_them(PyObject *nodes, PyObject *slots)
 /* The operands, none of a node that was consumed meanwhile: a finaliser can evaluate and write. */
 static PyObject *inputs_of(PyObject *node)
 {
-    PyObject *inputs = NODE(node, INPUTS);
+    PyObject *inputs = NODE(node, inputs);
     return PyTuple_CheckExact(inputs) ? inputs : no_tuple;
 }
 
@@ -38,10 +38,10 @@ static Py_ssize_t start_of(PyObject *node, PyObject *starts)
 /* Append what a node has beside its operands: of a view the distance from where reading starts. */
 static int append_attrs(PyObject *parts, PyObject *node, PyObject *starts)
 {
-    PyObject *attrs = NODE(node, ATTRS), *number, *moved;
-    if (NODE(node, OP) != view || !PyDict_GET_SIZE(starts))
+    PyObject *attrs = NODE(node, attrs), *number, *moved;
+    if (NODE(node, op) != view || !PyDict_GET_SIZE(starts))
         return PyList_Append(parts, attrs);
-    Py_ssize_t start = start_of(PyTuple_GET_ITEM(NODE(node, INPUTS), 0), starts);
+    Py_ssize_t start = start_of(PyTuple_GET_ITEM(NODE(node, inputs), 0), starts);
     number = PyLong_FromSsize_t(PyLong_AsSsize_t(PyTuple_GET_ITEM(attrs, 0)) - start);
     moved = number ? PyTuple_Pack(1, number) : NULL;
     int code = moved ? PyList_Append(parts, moved) : -1;
@@ -56,7 +56,7 @@ static int sign_node(PyObject *node, PyObject *asked, PyObject *starts, PyObject
 {
     int wanted = PySet_Contains(asked, node);
     if (wanted < 0 || append_number(parts, wanted ? -2 : -1) < 0 ||
-        PyList_Append(parts, NODE(node, OP)) < 0 || PyList_Append(parts, NODE(node, LAYOUT)) < 0 ||
+        PyList_Append(parts, NODE(node, op)) < 0 || PyList_Append(parts, NODE(node, layout)) < 0 ||
         append_attrs(parts, node, starts) < 0)
         return -1;
     PyObject *inputs = inputs_of(node);
@@ -81,17 +81,17 @@ static int sign_node(PyObject *node, PyObject *asked, PyObject *starts, PyObject
 /* What a stored node or a number adds to the key. */
 static int sign_leaf(PyObject *node, PyObject *starts, int absorbs, PyObject *parts)
 {
-    if (PyList_Append(parts, NODE(node, LAYOUT)) < 0)
+    if (PyList_Append(parts, NODE(node, layout)) < 0)
         return -1;
-    if (NODE(node, OP) == scalar) {
-        PyObject *value = absorbs ? PyObject_CallOneArg(constant, NODE(node, DATA)) : NULL;
+    if (NODE(node, op) == scalar) {
+        PyObject *value = absorbs ? PyObject_CallOneArg(constant, NODE(node, data)) : NULL;
         int code = !absorbs ? 0 : value ? PyList_Append(parts, value) : -1;
         Py_XDECREF(value);
         return code;
     }
     int64_t address;
-    if (put_address(NODE(node, DATA), start_of(node, starts), &address) < 0 ||
-        PyList_Append(parts, NODE(node, SHARED)) < 0)
+    if (put_address(NODE(node, data), start_of(node, starts), &address) < 0 ||
+        PyList_Append(parts, NODE(node, shared)) < 0)
         return -1;
     return append_number(parts, address & 15);
 }
@@ -100,11 +100,11 @@ static int sign_leaf(PyObject *node, PyObject *starts, int absorbs, PyObject *pa
 static int is_special(PyObject *nodes)
 {
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(nodes); i++) {
-        PyObject *node = PyList_GET_ITEM(nodes, i), *op = NODE(node, OP),
-                 *inputs = NODE(node, INPUTS);
+        PyObject *node = PyList_GET_ITEM(nodes, i), *op = NODE(node, op),
+                 *inputs = NODE(node, inputs);
         if (op == update || !PyTuple_CheckExact(inputs) ||
-            (op == view && (PyTuple_GET_SIZE(NODE(node, ATTRS)) != 1 ||
-                            !PyLong_CheckExact(PyTuple_GET_ITEM(NODE(node, ATTRS), 0)))))
+            (op == view && (PyTuple_GET_SIZE(NODE(node, attrs)) != 1 ||
+                            !PyLong_CheckExact(PyTuple_GET_ITEM(NODE(node, attrs), 0)))))
             return 1;
     }
     return 0;
@@ -113,11 +113,11 @@ static int is_special(PyObject *nodes)
 /* Whether a library's call may do what follows it, which can depend on what a number is. */
 static int is_absorbing(PyObject *nodes)
 {
-    PyObject *device = NODE(PyList_GET_ITEM(nodes, 0), DEVICE);
+    PyObject *device = NODE(PyList_GET_ITEM(nodes, 0), device);
     if (PyUnicode_CompareWithASCIIString(device, "cpu") == 0)
         return 0;
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(nodes); i++) {
-        int code = PySet_Contains(absorbing, NODE(PyList_GET_ITEM(nodes, i), OP));
+        int code = PySet_Contains(absorbing, NODE(PyList_GET_ITEM(nodes, i), op));
         if (code)
             return code;
     }
@@ -133,13 +133,13 @@ static PyObject *starts_of(PyObject *nodes)
         PyObject *node = PyList_GET_ITEM(nodes, i), *inputs = inputs_of(node);
         for (Py_ssize_t k = 0; !code && k < PyTuple_GET_SIZE(inputs); k++) {
             PyObject *child = PyTuple_GET_ITEM(inputs, k);
-            if (NODE(child, DATA) == Py_None || NODE(child, OP) == scalar)
+            if (NODE(child, data) == Py_None || NODE(child, op) == scalar)
                 continue;
-            if (NODE(node, OP) != view) {
+            if (NODE(node, op) != view) {
                 code = PySet_Add(whole, child);
                 continue;
             }
-            PyObject *offset = PyTuple_GET_ITEM(NODE(node, ATTRS), 0);
+            PyObject *offset = PyTuple_GET_ITEM(NODE(node, attrs), 0);
             PyObject *start = PyDict_GetItemWithError(starts, child);
             if (!start || PyLong_AsSsize_t(offset) < PyLong_AsSsize_t(start))
                 code = PyErr_Occurred() ? -1 : PyDict_SetItem(starts, child, offset);

@@ -7,79 +7,76 @@ typedef struct {
     Py_ssize_t at[MOST_SLOTS]; /* of the slots, in bytes */
 } Class;
 
-enum {
-    N_OP,
-    N_INPUTS,
-    N_SHAPE,
-    N_DTYPE,
-    N_STRIDES,
-    N_DEVICE,
-    N_ATTRS,
-    N_DATA,
-    N_LINE,
-    N_LAYOUT,
-    N_SEQ,
-    N_NEEDED,
-    N_SHARED,
-    N_LENT
-};
-enum { S_NODE, S_VERSION, S_EXPORTS };
-enum { A_STORAGE, A_GEOMETRY, A_OFFSET, A_SCALAR, A_BASE };
-enum { L_ENTRIES, L_PRUNE_AT, L_RECORDED, L_MADE, L_EVALUATED, L_RUNNING, L_NESTED };
-enum { C_PENDING_NODES, C_PENDING_BYTES, C_FUSE };
-enum { B_ADDRESS, B_NBYTES, B_OWNER };
-enum { K_OUTPUTS, K_NODES, K_INSIDE, K_ARGUMENTS, K_SCALARS, K_CALL, K_BASE };
-enum { V_SCHEDULE, V_CALLS, V_SHIFTS, V_SIZES, V_MADE };
-enum { R_MEMORY, R_ARRAYS, R_NUMBERS, R_DRAWS, R_WRITTEN, R_OUTPUTS, R_TREE, R_REPLAY };
-enum { Y_DEVICE, Y_PLAN, Y_ONLY };
-enum { T_LAUNCHES, T_OPERATIONS };
-enum { P_TEMPLATE, P_PLACES, P_LETTERS };
-enum { G_KEY, G_ARRAYS, G_NODES, G_FIRST, G_PLACES, G_NUMBERS, G_OBJECTS, G_CONTAINERS };
-enum { M_ADDRESS, M_MEMORY, M_HOME, M_IS_BIG };
+/* The slots of each class, in one list: what numbers them, and what finds them. */
+#define NODE_SLOTS(each)                                                                           \
+    each(Node, op) each(Node, inputs) each(Node, shape) each(Node, dtype) each(Node, strides)      \
+        each(Node, device) each(Node, attrs) each(Node, data) each(Node, line) each(Node, layout)  \
+            each(Node, seq) each(Node, needed) each(Node, shared) each(Node, lent)
+#define STORAGE_SLOTS(each) each(Storage, node) each(Storage, version) each(Storage, exports)
+#define ARRAY_SLOTS(each)                                                                          \
+    each(Array, _storage) each(Array, _geometry) each(Array, _offset) each(Array, _scalar)         \
+        each(Array, _base)
+#define LOG_SLOTS(each)                                                                            \
+    each(Log, entries) each(Log, prune_at) each(Log, recorded) each(Log, made)                     \
+        each(Log, evaluated) each(Log, running) each(Log, nested)
+#define SETTINGS_SLOTS(each)                                                                       \
+    each(Settings, pending_nodes) each(Settings, pending_bytes) each(Settings, fuse)
+#define BUFFER_SLOTS(each) each(Buffer, address) each(Buffer, nbytes) each(Buffer, owner)
+#define KERNEL_STEP_SLOTS(each)                                                                    \
+    each(KernelStep, outputs) each(KernelStep, nodes) each(KernelStep, inside)                     \
+        each(KernelStep, arguments) each(KernelStep, scalars) each(KernelStep, call)               \
+            each(KernelStep, base)
+#define PLAN_SLOTS(each)                                                                           \
+    each(Plan, schedule) each(Plan, calls) each(Plan, shifts) each(Plan, sizes) each(Plan, made)
+#define RECORDING_SLOTS(each)                                                                      \
+    each(Recording, memory) each(Recording, arrays) each(Recording, numbers)                       \
+        each(Recording, draws) each(Recording, written) each(Recording, outputs)                   \
+            each(Recording, tree) each(Recording, replay)
+#define REPLAY_SLOTS(each) each(Replay, device) each(Replay, plan) each(Replay, only)
+#define STATISTICS_SLOTS(each) each(Statistics, launches) each(Statistics, operations)
+#define PACKING_SLOTS(each) each(Packing, template) each(Packing, places) each(Packing, letters)
+#define GIVEN_SLOTS(each)                                                                          \
+    each(Given, key) each(Given, arrays) each(Given, nodes) each(Given, first) each(Given, places) \
+        each(Given, numbers) each(Given, objects) each(Given, containers)
+#define BLOCK_SLOTS(each)                                                                          \
+    each(Block, address) each(Block, memory) each(Block, home) each(Block, is_big)
+#define LOAN_SLOTS(each) each(Loan, block)
 
-static Class Node, Storage, Array, Log, Settings, Buffer, KernelStep, Packing, Given, Block, Loan,
-    Plan, Recording, Replay, Statistics;
+/* Each class, by the name that it has in Python. */
+#define CLASSES(each)                                                                              \
+    each(Node, "Node", NODE_SLOTS) each(Storage, "Storage", STORAGE_SLOTS)                         \
+        each(Array, "ndarray", ARRAY_SLOTS) each(Log, "Log", LOG_SLOTS)                            \
+            each(Settings, "Settings", SETTINGS_SLOTS) each(Buffer, "Buffer", BUFFER_SLOTS)        \
+                each(KernelStep, "KernelStep", KERNEL_STEP_SLOTS)                                  \
+                    each(Packing, "Packing", PACKING_SLOTS) each(Given, "Given", GIVEN_SLOTS)      \
+                        each(Block, "_Block", BLOCK_SLOTS) each(Loan, "_Loan", LOAN_SLOTS)         \
+                            each(Plan, "Plan", PLAN_SLOTS)                                         \
+                                each(Recording, "Recording", RECORDING_SLOTS)                      \
+                                    each(Replay, "Replay", REPLAY_SLOTS)                           \
+                                        each(Statistics, "Statistics", STATISTICS_SLOTS)
+
+#define NUMBER_SLOT(class, slot) class##_##slot,
+#define DECLARE_CLASS(class, name, slots)                                                          \
+    enum { slots(NUMBER_SLOT) };                                                                   \
+    static Class class;
+CLASSES(DECLARE_CLASS)
 
 static const struct {
     const char *name;
     Class *class;
     const char *slots[MOST_SLOTS];
 } classes[] = {
-    {"Node",
-     &Node,
-     {"op", "inputs", "shape", "dtype", "strides", "device", "attrs", "data", "line", "layout",
-      "seq", "needed", "shared", "lent"}},
-    {"Storage", &Storage, {"node", "version", "exports"}},
-    {"ndarray", &Array, {"_storage", "_geometry", "_offset", "_scalar", "_base"}},
-    {"Log", &Log, {"entries", "prune_at", "recorded", "made", "evaluated", "running", "nested"}},
-    {"Settings", &Settings, {"pending_nodes", "pending_bytes", "fuse"}},
-    {"Buffer", &Buffer, {"address", "nbytes", "owner"}},
-    {"KernelStep",
-     &KernelStep,
-     {"outputs", "nodes", "inside", "arguments", "scalars", "call", "base"}},
-    {"Plan", &Plan, {"schedule", "calls", "shifts", "sizes", "made"}},
-    {"Recording",
-     &Recording,
-     {"memory", "arrays", "numbers", "draws", "written", "outputs", "tree", "replay"}},
-    {"Replay", &Replay, {"device", "plan", "only"}},
-    {"Statistics", &Statistics, {"launches", "operations"}},
-    {"Packing", &Packing, {"template", "places", "letters"}},
-    {"Given",
-     &Given,
-     {"key", "arrays", "nodes", "first", "places", "numbers", "objects", "containers"}},
-    {"_Block", &Block, {"address", "memory", "home", "is_big"}},
-    {"_Loan", &Loan, {"block"}},
-};
+#define NAME_SLOT(class, slot) #slot,
+#define DESCRIBE_CLASS(class, name, slots) {name, &class, {slots(NAME_SLOT)}},
+    CLASSES(DESCRIBE_CLASS)};
 
 /* Objects that Python tells, by name. */
 #define OBJECTS(each)                                                                              \
-    each(ticks) each(scalar) each(update) each(view) each(layouts) /* graph */                     \
-        each(settings) each(package) each(recording) each(logs)    /* lowering/log.py */           \
-        each(Signature) each(absorbing) each(constant)             /* lowering/signature.py */     \
-        each(no_writes) each(host_entry) each(cuda_launch) each(loans) each(end)                   \
-            each(block_sizes)                            /* lowering/memory.py */                  \
-        each(usual) each(careful) each(unit) each(state) /* array */                               \
-        each(array) each(whole_geometry) each(Parameter) each(leaf) each(statistics) each(filled)
+    each(ticks) each(scalar) each(update) each(view) each(layouts) each(settings) each(package)    \
+        each(recording) each(logs) each(Signature) each(absorbing) each(constant) each(no_writes)  \
+            each(host_entry) each(cuda_launch) each(loans) each(end) each(block_sizes) each(usual) \
+                each(careful) each(unit) each(state) each(array) each(whole_geometry)              \
+                    each(Parameter) each(leaf) each(statistics) each(filled)
 #define DECLARE(name) static PyObject *name;
 OBJECTS(DECLARE)
 
@@ -93,15 +90,18 @@ static const struct {
 #define PLACE(name) {#name, &name},
     OBJECTS(PLACE)};
 
-/* The functions here, and those of Python that they hand what is unusual to. */
+/* The functions here, by how they are called, and those of Python that they hand what is unusual
+   to. */
 #define FUNCTIONS(each)                                                                            \
-    each(new_node) each(pending_closure) each(user_line) each(wrap) each(unary) each(binary)       \
-        each(get_item) each(sign) each(settle) each(pending_by_name) each(run_kernel)              \
-            each(run_usual) each(run_on_host) each(launch_on_cuda) each(given) each(run_again)     \
-                each(repeat) each(take_block) each(end_loan)
-#define NUMBER(name) F_##name,
+    each(new_node, FAST) each(pending_closure, KEYWORDS) each(user_line, PLAIN)                    \
+        each(wrap, KEYWORDS) each(unary, FAST) each(binary, FAST) each(get_item, FAST)             \
+            each(sign, FAST) each(settle, FAST) each(pending_by_name, FAST) each(run_kernel, FAST) \
+                each(run_usual, FAST) each(run_on_host, FAST) each(launch_on_cuda, FAST)           \
+                    each(given, FAST) each(run_again, FAST) each(repeat, FAST)                     \
+                        each(take_block, FAST) each(end_loan, FAST)
+#define NUMBER(name, kind) F_##name,
 enum { FUNCTIONS(NUMBER) COUNT };
-#define NAME(name) #name,
+#define NAME(name, kind) #name,
 static const char *const names[] = {FUNCTIONS(NAME)};
 static PyObject *slow[COUNT];
 
@@ -115,8 +115,9 @@ WORDS(WORD)
 
 static PyObject *no_tuple, *no_text, *zero;
 
-#define SLOT(object, class, slot) (*(PyObject **)((char *)(object) + (class).at[slot]))
-#define NODE(object, slot) SLOT(object, Node, N_##slot)
+#define AT(object, offset) (*(PyObject **)((char *)(object) + (offset)))
+#define SLOT(object, class, slot) AT(object, class.at[class##_##slot])
+#define NODE(object, slot) SLOT(object, Node, slot)
 #define IS(object, class) (Py_TYPE(object) == (class).type)
 
 static int learn(Class *class, const char *const *slots, PyObject *type)

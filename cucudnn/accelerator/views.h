@@ -25,10 +25,10 @@ static PyObject *shown(PyObject *base, PyArrayObject *geometry, PyObject *offset
     PyObject *attrs = layout ? PyTuple_Pack(1, offset) : NULL;
     if (attrs) {
         PyObject *inputs = PyTuple_Pack(1, base);
-        found = make_node(view, inputs, shape, NODE(base, DTYPE), strides, NODE(base, DEVICE),
+        found = make_node(view, inputs, shape, NODE(base, dtype), strides, NODE(base, device),
                           Py_None, layout);
         if (found)
-            Py_SETREF(NODE(found, ATTRS), Py_NewRef(attrs));
+            Py_SETREF(NODE(found, attrs), Py_NewRef(attrs));
     }
     Py_XDECREF(shape);
     Py_XDECREF(strides);
@@ -42,18 +42,18 @@ static PyObject *shown(PyObject *base, PyArrayObject *geometry, PyObject *offset
 /* The node that a handle shows now; NULL, most often without an error, if that is unusual. */
 static PyObject *node_now(PyObject *x, PyObject *device)
 {
-    PyObject *storage = SLOT(x, Array, A_STORAGE), *geometry = SLOT(x, Array, A_GEOMETRY), *result;
-    PyObject *node = storage ? SLOT(storage, Storage, S_NODE) : NULL;
-    if (!node || !geometry || !SLOT(x, Array, A_OFFSET)) /* not made yet */
+    PyObject *storage = SLOT(x, Array, _storage), *geometry = SLOT(x, Array, _geometry), *result;
+    PyObject *node = storage ? SLOT(storage, Storage, node) : NULL;
+    if (!node || !geometry || !SLOT(x, Array, _offset)) /* not made yet */
         return NULL;
-    if ((device && NODE(node, DEVICE) != device) || NODE(node, SHARED) != Py_False)
+    if ((device && NODE(node, device) != device) || NODE(node, shared) != Py_False)
         return NULL;
     if (geometry == Py_None)
         return Py_NewRef(node);
-    if (Py_TYPE(geometry) != (PyTypeObject *)array || NODE(node, OP) == view ||
-        (PyObject *)PyArray_DESCR((PyArrayObject *)geometry) != NODE(node, DTYPE))
+    if (Py_TYPE(geometry) != (PyTypeObject *)array || NODE(node, op) == view ||
+        (PyObject *)PyArray_DESCR((PyArrayObject *)geometry) != NODE(node, dtype))
         return NULL;
-    PyObject *offset = Py_NewRef(SLOT(x, Array, A_OFFSET));
+    PyObject *offset = Py_NewRef(SLOT(x, Array, _offset));
     Py_INCREF(node);
     Py_INCREF(geometry);
     result = shown(node, (PyArrayObject *)geometry, offset);
@@ -93,15 +93,15 @@ static int makes_view(PyObject *key, Py_ssize_t ndim)
 /* `x[key]` where that is a view; NULL without an error if it is unusual. */
 static PyObject *viewed(PyObject *x, PyObject *key)
 {
-    PyObject *storage = SLOT(x, Array, A_STORAGE), *geometry = SLOT(x, Array, A_GEOMETRY);
-    PyObject *node = storage ? SLOT(storage, Storage, S_NODE) : NULL, *part, *offset, *handle;
-    if (!node || !geometry || SLOT(x, Array, A_SCALAR) != Py_False)
+    PyObject *storage = SLOT(x, Array, _storage), *geometry = SLOT(x, Array, _geometry);
+    PyObject *node = storage ? SLOT(storage, Storage, node) : NULL, *part, *offset, *handle;
+    if (!node || !geometry || SLOT(x, Array, _scalar) != Py_False)
         return NULL;
     if (geometry == Py_None) {
-        if (!makes_view(key, PyTuple_GET_SIZE(NODE(node, SHAPE))))
+        if (!makes_view(key, PyTuple_GET_SIZE(NODE(node, shape))))
             return NULL;
-        PyObject *const args[] = {Py_NewRef(NODE(node, SHAPE)), Py_NewRef(NODE(node, STRIDES)),
-                                  Py_NewRef(NODE(node, DTYPE))};
+        PyObject *const args[] = {Py_NewRef(NODE(node, shape)), Py_NewRef(NODE(node, strides)),
+                                  Py_NewRef(NODE(node, dtype))};
         geometry = PyObject_Vectorcall(whole_geometry, args, 3, NULL);
         for (int i = 0; i < 3; i++)
             Py_DECREF(args[i]);
@@ -128,12 +128,12 @@ static PyObject *viewed(PyObject *x, PyObject *key)
         Py_XDECREF(offset);
         return NULL;
     }
-    PyObject *base = SLOT(x, Array, A_BASE);
-    PUT(handle, Array, A_STORAGE, Py_NewRef(SLOT(x, Array, A_STORAGE)));
-    PUT(handle, Array, A_BASE, Py_NewRef(base ? base : x));
-    PUT(handle, Array, A_GEOMETRY, part);
-    PUT(handle, Array, A_OFFSET, offset);
-    PUT(handle, Array, A_SCALAR, Py_NewRef(Py_False));
+    PyObject *base = SLOT(x, Array, _base);
+    PUT(handle, Array, _storage, Py_NewRef(SLOT(x, Array, _storage)));
+    PUT(handle, Array, _base, Py_NewRef(base ? base : x));
+    PUT(handle, Array, _geometry, part);
+    PUT(handle, Array, _offset, offset);
+    PUT(handle, Array, _scalar, Py_NewRef(Py_False));
     return handle;
 }
 

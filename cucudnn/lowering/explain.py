@@ -143,7 +143,7 @@ class Explanation:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        from html import escape  # costs a hundredth of the package's import; so do others there
+        from html import escape  # here: a hundredth of the package's import
 
         rows = []
         for i, step in enumerate(self.steps):

@@ -102,7 +102,7 @@ class HostToolchain:
 
 def _run(line: Sequence[str], text: str = "") -> tuple[int, str]:
     """Run a command; its exit status, and what it printed."""
-    import subprocess  # as `concurrent.futures` a thirtieth of the package's import
+    import subprocess  # here, as `concurrent.futures`: a fortieth of the package's import each
 
     done = subprocess.run(
         line,
