@@ -214,19 +214,9 @@ static PyObject *repeated(PyObject *recording, PyObject *given)
     }
     Py_DECREF(done);
     memory = memory_after(recording, given, replay);
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);
-    done = PyObject_CallMethodObjArgs(context, word___exit__, Py_None, Py_None, Py_None, NULL);
+    if (leave_context(context) < 0)
+        Py_CLEAR(memory);
     Py_DECREF(context);
-    if (!done) {
-        Py_XDECREF(type);
-        Py_XDECREF(value);
-        Py_XDECREF(traceback);
-        Py_XDECREF(memory);
-        return NULL;
-    }
-    Py_DECREF(done);
-    PyErr_Restore(type, value, traceback);
     made = memory ? handles_on(SLOT(recording, Recording, outputs), memory) : NULL;
     Py_XDECREF(memory);
     if (!made)

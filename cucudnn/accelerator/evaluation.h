@@ -63,6 +63,15 @@ static int append_by_device(PyObject *node, PyObject *lists)
     return code;
 }
 
+/* An evaluation begins: the first call afterwards can begin a tape. */
+static int begin_evaluation(void)
+{
+    PyObject *done = catch_up(NULL, NULL);
+    Py_XDECREF(done);
+    tape.fresh = 1;
+    return done ? 0 : -1;
+}
+
 static PyObject *pending_by_name(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
     int code = count == 1 && PyList_CheckExact(args[0]) ? 0 : -1;
@@ -78,6 +87,8 @@ static PyObject *pending_by_name(PyObject *module, PyObject *const *args, Py_ssi
             code = append_by_device(node, found);
         Py_DECREF(node);
     }
+    if (found && !code && PyDict_GET_SIZE(found))
+        code = begin_evaluation();
     if (found && !code)
         return found;
     Py_XDECREF(found);

@@ -43,8 +43,9 @@ static int note(PyObject *book, PyObject *storage)
     return done ? 0 : -1;
 }
 
-/* A handle on a new storage of a node that is no view, with the recording lock held. */
-static PyObject *make_handle(PyObject *node, int is_scalar, int traced)
+/* A handle on a new storage of a node that is no view, with the recording lock held, as of a line
+   of the user. */
+static PyObject *handle_at(PyObject *node, int is_scalar, int traced, PyObject *line)
 {
     PyObject *storage = PyType_GenericAlloc(Storage.type, 0);
     if (!storage)
@@ -61,10 +62,7 @@ static PyObject *make_handle(PyObject *node, int is_scalar, int traced)
     PUT(handle, Array, _geometry, Py_NewRef(Py_None));
     PUT(handle, Array, _offset, Py_NewRef(zero));
     PUT(handle, Array, _scalar, Py_NewRef(is_scalar ? Py_True : Py_False));
-    PyObject *line = line_of_user();
-    if (!line)
-        goto failed;
-    Py_SETREF(NODE(node, line), line);
+    Py_SETREF(NODE(node, line), Py_NewRef(line));
     if (!traced) {
         PyObject *book = PyObject_GetItem(logs, NODE(node, device));
         int code = book ? note(book, storage) : -1;
@@ -76,6 +74,14 @@ static PyObject *make_handle(PyObject *node, int is_scalar, int traced)
 failed:
     Py_DECREF(handle);
     return NULL;
+}
+
+static PyObject *make_handle(PyObject *node, int is_scalar, int traced)
+{
+    PyObject *line = line_of_user();
+    PyObject *handle = line ? handle_at(node, is_scalar, traced, line) : NULL;
+    Py_XDECREF(line);
+    return handle;
 }
 
 static PyObject *wrap(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *keywords)
@@ -90,6 +96,24 @@ static PyObject *wrap(PyObject *module, PyObject *const *args, Py_ssize_t count,
     PyObject *node = args[0];
     int is_scalar = marked == Py_None ? !PyObject_Size(NODE(node, shape)) : marked == Py_True;
     return make_handle(node, is_scalar, traced);
+}
+
+/* Leave a context of Python's, whatever error is set: -1 after another one. */
+static int leave_context(PyObject *context)
+{
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    PyObject *done = PyObject_CallMethodObjArgs(context, word___exit__, Py_None, Py_None, Py_None,
+                                                NULL);
+    Py_XDECREF(done);
+    if (done) {
+        PyErr_Restore(type, value, traceback);
+        return 0;
+    }
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(traceback);
+    return -1;
 }
 
 /* Give the recording lock up, whatever error is set. */

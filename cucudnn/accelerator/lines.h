@@ -28,8 +28,22 @@ static int is_ours(PyObject *globals)
     return ours;
 }
 
+/* In place of the line of the user, in a thread: of a call that is made later than it was called. */
+static PyObject *line_now;
+static unsigned long line_thread;
+
+static PyObject *line_at(PyObject *code, int instruction)
+{
+    PyObject *number = PyLong_FromLong(instruction);
+    PyObject *line = number ? PyTuple_Pack(2, code, number) : NULL;
+    Py_XDECREF(number);
+    return line;
+}
+
 static PyObject *line_of_user(void)
 {
+    if (line_now && line_thread == PyThread_get_thread_ident())
+        return Py_NewRef(line_now);
     PyFrameObject *frame = PyEval_GetFrame();
     Py_XINCREF(frame);
     while (frame) {
@@ -38,10 +52,8 @@ static PyObject *line_of_user(void)
         Py_DECREF(globals);
         if (!ours) {
             PyObject *code = (PyObject *)PyFrame_GetCode(frame);
-            PyObject *instruction = PyLong_FromLong(PyFrame_GetLasti(frame));
-            PyObject *line = instruction ? PyTuple_Pack(2, code, instruction) : NULL;
+            PyObject *line = line_at(code, PyFrame_GetLasti(frame));
             Py_DECREF(code);
-            Py_XDECREF(instruction);
             Py_DECREF(frame);
             return line;
         }

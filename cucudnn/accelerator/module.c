@@ -23,10 +23,11 @@
 #include "lines.h"
 #include "locks.h"
 #include "handles.h"
+#include "addresses.h"
+#include "tape.h"
 #include "views.h"
 #include "recording.h"
 #include "operators.h"
-#include "addresses.h"
 #include "signatures.h"
 #include "evaluation.h"
 #include "calls.h"
@@ -75,7 +76,8 @@ PyMODINIT_FUNC PyInit__c(void)
     no_text = PyUnicode_InternFromString("");
     no_tuple = PyTuple_New(0);
     zero = PyLong_FromLong(0);
-    if (!no_text || !no_tuple || !zero)
+    blank = PyUnicode_FromString("blank");
+    if (!no_text || !no_tuple || !zero || !blank)
         return NULL;
     PyObject *module = PyType_Ready(&Lock_type) < 0 ? NULL : PyModule_Create(&definition);
     if (module && PyModule_AddObjectRef(module, "Lock", (PyObject *)&Lock_type) < 0)

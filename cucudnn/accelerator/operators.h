@@ -54,6 +54,8 @@ static PyObject *put_operators(PyObject *module, PyObject *args)
         if (code < 0)
             return NULL;
     }
+    if (put_attributes((PyTypeObject *)type) < 0)
+        return NULL;
     PyObject *method = PyDescr_NewMethod((PyTypeObject *)type, &subscript);
     int code = method ? PyObject_SetAttrString(type, "__getitem__", method) : -1;
     Py_XDECREF(method);

@@ -133,18 +133,36 @@ static PyObject *recorded(PyObject *op, PyObject *x, PyObject *y)
     return give_up_lock(recorded_locked(op, x, y));
 }
 
-static PyObject *unary(PyObject *module, PyObject *const *args, Py_ssize_t count)
+static PyObject *make_call(int function, PyObject *const *args, Py_ssize_t count)
 {
-    PyObject *handle = count == 2 ? recorded(args[0], args[1], NULL) : NULL;
+    PyObject *handle = NULL;
+    if (function == F_binary && count == 3)
+        handle = recorded(args[0], args[1], args[2]);
+    else if (function == F_unary && count == 2)
+        handle = recorded(args[0], args[1], NULL);
+    else if (function == F_get_item && count == 2 && IS(args[0], Array))
+        handle = viewed(args[0], args[1]);
     if (handle || PyErr_Occurred())
         return handle;
-    return PyObject_Vectorcall(slow[F_unary], args, count, NULL);
+    return PyObject_Vectorcall(slow[function], args, count, NULL);
 }
 
-static PyObject *binary(PyObject *module, PyObject *const *args, Py_ssize_t count)
-{
-    PyObject *handle = count == 3 ? recorded(args[0], args[1], args[2]) : NULL;
-    if (handle || PyErr_Occurred())
-        return handle;
-    return PyObject_Vectorcall(slow[F_binary], args, count, NULL);
-}
+#define CALLED(name)                                                                               \
+    static PyObject *name(PyObject *module, PyObject *const *args, Py_ssize_t count)               \
+    {                                                                                              \
+        return called(F_##name, args, count);                                                      \
+    }
+CALLED(unary)
+CALLED(binary)
+CALLED(product)
+CALLED(variance)
+
+#define CALLED_BY_NAMES(name)                                                                      \
+    static PyObject *name(PyObject *module, PyObject *const *args, Py_ssize_t count,               \
+                          PyObject *keywords)                                                      \
+    {                                                                                              \
+        return keywords ? PyObject_Vectorcall(slow[F_##name], args, count, keywords)               \
+                        : called(F_##name, args, count);                                           \
+    }
+CALLED_BY_NAMES(reduction)
+CALLED_BY_NAMES(mean)

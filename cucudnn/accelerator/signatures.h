@@ -1,14 +1,5 @@
 /* Signatures: lowering/signature.py. */
 
-/* Append a number that is made for it. */
-static int append_number(PyObject *parts, Py_ssize_t number)
-{
-    PyObject *object = PyLong_FromSsize_t(number);
-    int code = object ? PyList_Append(parts, object) : -1;
-    Py_XDECREF(object);
-    return code;
-}
-
 static int number_them(PyObject *nodes, PyObject *slots)
 {
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(nodes); i++) {

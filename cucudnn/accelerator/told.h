@@ -41,6 +41,9 @@ typedef struct {
 #define BLOCK_SLOTS(each)                                                                          \
     each(Block, address) each(Block, memory) each(Block, home) each(Block, is_big)
 #define LOAN_SLOTS(each) each(Loan, block)
+#define ENDING_SLOTS(each)                                                                         \
+    each(Ending, replay) each(Ending, asked) each(Ending, memory) each(Ending, arrays)             \
+        each(Ending, numbers) each(Ending, outputs)
 
 /* Each class, by the name that it has in Python. */
 #define CLASSES(each)                                                                              \
@@ -53,7 +56,8 @@ typedef struct {
                             each(Plan, "Plan", PLAN_SLOTS)                                         \
                                 each(Recording, "Recording", RECORDING_SLOTS)                      \
                                     each(Replay, "Replay", REPLAY_SLOTS)                           \
-                                        each(Statistics, "Statistics", STATISTICS_SLOTS)
+                                        each(Statistics, "Statistics", STATISTICS_SLOTS)       \
+                                            each(Ending, "Ending", ENDING_SLOTS)
 
 #define NUMBER_SLOT(class, slot) class##_##slot,
 #define DECLARE_CLASS(class, name, slots)                                                          \
@@ -76,7 +80,7 @@ static const struct {
         each(recording) each(logs) each(Signature) each(absorbing) each(constant) each(no_writes)  \
             each(host_entry) each(cuda_launch) each(loans) each(end) each(block_sizes) each(usual) \
                 each(careful) each(unit) each(state) each(array) each(whole_geometry)              \
-                    each(Parameter) each(leaf) each(statistics) each(filled)
+                    each(Parameter) each(leaf) each(statistics) each(filled) each(Op)
 #define DECLARE(name) static PyObject *name;
 OBJECTS(DECLARE)
 
@@ -98,7 +102,10 @@ static const struct {
             each(sign, FAST) each(settle, FAST) each(pending_by_name, FAST) each(run_kernel, FAST) \
                 each(run_usual, FAST) each(run_on_host, FAST) each(launch_on_cuda, FAST)           \
                     each(given, FAST) each(run_again, FAST) each(repeat, FAST)                     \
-                        each(take_block, FAST) each(end_loan, FAST)
+                        each(take_block, FAST) each(end_loan, FAST) each(product, FAST)            \
+                            each(reduction, KEYWORDS) each(mean, KEYWORDS)                         \
+                                each(variance, FAST) each(rerun, FAST) each(explored, FAST)        \
+                                    each(learned, FAST) each(catch_up, PLAIN) each(pause_tape, PLAIN) each(resume_tape, PLAIN)
 #define NUMBER(name, kind) F_##name,
 enum { FUNCTIONS(NUMBER) COUNT };
 #define NAME(name, kind) #name,
@@ -109,7 +116,7 @@ static PyObject *slow[COUNT];
 #define WORDS(each)                                                                                \
     each(__name__) each(has_traced) each(tracing) each(prune) each(address) each(allocate)         \
         each(run) each(free) each(pop) each(append) each(T) each(get) each(prepare) each(locked)   \
-            each(name) each(__enter__) each(__exit__)
+            each(name) each(__enter__) each(__exit__) each(shape) each(dtype) each(is_current)
 #define WORD(name) static PyObject *word_##name;
 WORDS(WORD)
 

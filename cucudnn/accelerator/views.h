@@ -139,10 +139,7 @@ static PyObject *viewed(PyObject *x, PyObject *key)
 
 static PyObject *get_item(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
-    PyObject *handle = count == 2 && IS(args[0], Array) ? viewed(args[0], args[1]) : NULL;
-    if (handle || PyErr_Occurred())
-        return handle;
-    return PyObject_Vectorcall(slow[F_get_item], args, count, NULL);
+    return called(F_get_item, args, count);
 }
 
 static PyObject *do_get_item(PyObject *self, PyObject *key)

@@ -13,7 +13,7 @@ from ..errors import DeviceError
 from ..graph import dtypes, ops, shapes
 from ..graph.node import Node, Storage, base_of
 from ..lowering import evaluate as evaluation
-from ..lowering.log import logs, recording, versions
+from ..lowering.log import catch_up, logs, recording, versions
 from ..settings import current
 from . import apply, index_arrays, library, unit
 from .caller import user_line
@@ -183,6 +183,7 @@ def _write_owned(x: ndarray, value: Callable[..., Node], other: Any) -> bool:
     handler has written in between."""
     storage = x._storage
     with recording:
+        catch_up()
         old, before = storage.node, versions[0]
         if old.shared:
             return False

@@ -38,6 +38,7 @@ IMAGINARY = 1 << 46
 tell("SMALL", SMALL)
 tell("IMAGINARY", IMAGINARY)
 tell("array", np.ndarray)
+tell("Op", Op)
 
 
 @told
@@ -209,6 +210,7 @@ class ndarray:  # noqa: N801 - NumPy's name
     def _host(self) -> np.ndarray[Any, Any]:
         """The elements as a NumPy array that must not be written or kept."""
         unit.settle()
+        _endings().evaluate(self)
         device = self.device
         with device.lock:
             node = node_of(self)
@@ -1080,6 +1082,14 @@ def _indexing() -> ModuleType:
     return indexing
 
 
+@cache
+def _endings() -> ModuleType:
+    """The module that evaluates arrays, which needs this one."""
+    from . import endings
+
+    return endings
+
+
 @accelerated
 def get_item(x: ndarray, key: Any) -> ndarray:
     """`x[key]`."""
@@ -1400,6 +1410,7 @@ def power(x: ndarray, y: Any) -> ndarray:
     return binary(ops.pow_, x, y)
 
 
+@accelerated
 def product(x: Any, y: Any) -> ndarray:
     """Matrix product."""
     device = (x if type(x) is ndarray else y)._storage.node.device
@@ -1413,6 +1424,7 @@ def product(x: Any, y: Any) -> ndarray:
 # --- reductions, conversions, shapes: what methods and functions share ---------------------------
 
 
+@accelerated
 def reduction(op: Op, x: ndarray, axis: Any, keepdims: bool, dtype: Any = None) -> ndarray:
     """Record a reduction."""
     axes = shapes.normal_axes(axis, x.ndim)
@@ -1442,6 +1454,7 @@ def _mean(node: Node, axes: tuple[int, ...], keepdims: bool, dtype: DType | None
     return apply.cast(apply.elementwise(ops.divide, total, count), out)
 
 
+@accelerated
 def mean(x: ndarray, axis: Any, keepdims: bool, dtype: Any = None) -> ndarray:
     """Record a mean."""
     axes = shapes.normal_axes(axis, x.ndim)
@@ -1463,6 +1476,7 @@ def _variance(node: Node, axes: tuple[int, ...], ddof: float, keepdims: bool) ->
     return apply.cast(apply.elementwise(ops.divide, total, count), dtypes.real_of(out))
 
 
+@accelerated
 def variance(x: ndarray, axis: Any, ddof: float, keepdims: bool) -> ndarray:
     """Record a variance."""
     axes = shapes.normal_axes(axis, x.ndim)

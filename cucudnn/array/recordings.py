@@ -12,7 +12,7 @@ from ..accelerator import accelerated, tell, told
 from ..graph import ops
 from ..graph.node import Node, Storage, new_node
 from ..lowering import evaluate as evaluation
-from ..lowering.log import logs, recording, versions
+from ..lowering.log import catch_up, logs, recording, versions
 from ..lowering.replay import Draft, Replay
 from ..lowering.writes import SMALL
 from ..settings import Settings, current
@@ -245,6 +245,7 @@ class Recording:
         """Let everybody see what was written."""
         storages = [given.arrays[w.which]._storage for w in self.written]
         with recording:
+            catch_up()
             for storage, w in zip(storages, self.written, strict=True):
                 if storage.node is not given.nodes[w.which]:
                     raise FailedError(CHANGED)

@@ -12,7 +12,7 @@ from ..lowering import device as devices
 from ..lowering import evaluate as evaluation
 from ..lowering import log, memory
 from ..lowering.device import Device
-from . import bounds, unit
+from . import bounds, endings, unit
 from .manipulation import broadcast_to, concat
 from .ndarray import (
     IMAGINARY,
@@ -239,7 +239,7 @@ def flush(*arrays: ndarray) -> None:
     """
     unit.settle()
     if arrays:
-        evaluation.evaluate([node_of(ours("flush", x)) for x in arrays])
+        endings.evaluate(*[ours("flush", x) for x in arrays])
         return
     for name in log.active_devices():
         evaluation.flush(name)

@@ -482,6 +482,8 @@ def keep_budget(device: str, settings: Settings) -> None:
         book.made < SMALL or book.made < settings.pending_bytes >> 2
     ):
         return
+    if is_recording():
+        return  # no lock of a device is taken then
     with get(device).lock:
         if book.recorded >= settings.pending_nodes:
             book.recorded = len(pending_closure(live_pending(device)))
@@ -501,7 +503,7 @@ def start_early(node: Node) -> None:
     something to do. What a library call reads is stored in any case, so kernels are the same; and
     it does not depend on the time, so plans are. A failure is raised where the array is read."""
     book = logs[node.device]
-    if book.recorded - book.evaluated >= EARLY:
+    if book.recorded - book.evaluated >= EARLY and not is_recording():
         statistics.flush_reason = f"{EARLY} operations were pending before a library call"
         with suppress(Exception):
             evaluate(node.inputs or ())

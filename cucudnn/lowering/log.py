@@ -5,7 +5,7 @@ from __future__ import annotations
 from operator import itemgetter
 from weakref import ref
 
-from ..accelerator import new_lock, tell, told
+from ..accelerator import accelerated, new_lock, tell, told
 from ..graph.node import Node, Storage, base_of, pending_closure, tick
 
 # Held from reading the operands' versions to publishing the new node.
@@ -30,6 +30,22 @@ take, release = recording.acquire, recording.release
 tell("recording", recording)
 
 
+@accelerated
+def catch_up() -> None:
+    """Record the calls that were only written down: before what they find is written to, and before
+    somebody looks for what is pending. Only C leaves calls for later, see accelerator/tape.h."""
+
+
+@accelerated
+def pause_tape() -> None:
+    """Let no call be left for later until `resume_tape` is called as often."""
+
+
+@accelerated
+def resume_tape() -> None:
+    """The end of a pause."""
+
+
 @told
 class Log:
     """The storages of a device by weak references, in the order in which they were made or
@@ -51,6 +67,7 @@ class Log:
 
     def alive(self, since: int = -1) -> list[Storage]:
         """The storages that are alive and were made or written after a number, newest first."""
+        catch_up()
         found: dict[Storage, None] = {}
         entries = self.entries  # pruning puts another list there
         for i in range(len(entries) - 1, -1, -1):

@@ -1,0 +1,1206 @@
+/* The tape: calls that come as they came before are written down in place of being recorded.
+
+   From one evaluation to the next a loop makes the same calls, on the results of one another. The
+   first times each is made as ever, and what it was is kept: a step, with the steps that came after
+   it. When a call comes again after the same calls, it is only written on the tape, and what it
+   returns is a *blank* array: a handle without a storage. If then the same array is asked for as
+   before, what was run then runs again, on the operands of now (an ending, array/endings.py), and
+   nothing is recorded at all.
+
+   Who wants to know more of a blank array, or is about to write, to evaluate or to look for what is
+   pending, has the calls on the tape made before, in their order and as of their lines. So no array
+   changes while there are calls on the tape.
+
+   There is one tape, of the thread that called last. */
+
+#define MOST_OPERANDS 5
+#define MOST_CALLS 2048
+#define MOST_INPUTS 64
+#define MOST_BYTES (64 << 20) /* of inputs: the tape keeps them alive until it ends */
+#define MOST_WAYS 8           /* on from a step */
+#define MOST_BEGINNINGS 64
+#define MOST_STEPS 50000
+#define MOST_ENDINGS 4 /* of a step */
+#define ROOTS 4
+#define MOST_MISSED 6 /* tapes after one another, of which none came to an ending */
+#define SITES 256      /* where tapes begin, which are remembered */
+
+/* An operand: a constant; a float, which may change; the result of a call on the tape; an array from
+   before, of which the first mention says what it is. */
+enum { CONSTANT, NUMBER, RESULT, INPUT };
+
+typedef struct {
+    int kind, index;  /* of the call, or among the inputs */
+    int is_new, same; /* the first mention; the first input of the same memory */
+    PyObject *value;  /* the constant; of an input (layout, device, scalar or not, geometry) */
+} Operand;
+
+typedef struct Step Step;
+struct Step {
+    int function, count, frame; /* frames between the call and the user's line */
+    Operand operands[MOST_OPERANDS];
+    PyObject *code; /* of the user's line */
+    int instruction;
+    PyObject *shape, *dtype; /* of the result */
+    int base;                /* of a view: the call that made what it shows, or INPUTS_VIEW */
+    PyObject *spare;         /* a blank array that nobody holds any more */
+    PyObject *endings;       /* a list, or NULL */
+    unsigned missed;         /* of a first step: tapes after one another that came to no ending */
+    Step *ways, *other;      /* the first that came after it; the next that came in its place */
+};
+
+enum { NO_VIEW = -1, INPUTS_VIEW = -2 };
+
+typedef struct {
+    Step *step;
+    PyObject *handle; /* blank; while a way is explored, a weak reference */
+    PyObject *number; /* the float; while a way is explored, the node made of it; or NULL */
+} Call;
+
+typedef struct {
+    PyObject *handle; /* while a way is explored, a weak reference */
+    PyObject *node;   /* whose memory it shows; not held */
+    long long seq;    /* of the node, while a way is explored */
+} Input;
+
+static struct {
+    enum { IDLE, FOLLOWING, EXPLORING } mode;
+    unsigned long thread;
+    int off;         /* calls are made as ever: the tape itself makes them, or somebody pauses */
+    int fresh;       /* nothing has been called since an evaluation */
+    int count, done; /* calls on the tape, and how many of them have been made */
+    int inputs_count;
+    size_t generation;    /* goes up whenever the tape ends */
+    Py_ssize_t bytes;
+    Step *root, *at; /* before the first call, and the last call's */
+    Call calls[MOST_CALLS];
+    Input inputs[MOST_INPUTS];
+} tape;
+
+/* Where tapes begin. A site is explored again and again less often while nothing comes of it. */
+static struct Site {
+    PyObject *code; /* not held: another one at its address is explored once more or less */
+    int instruction;
+    unsigned seen, next, explored;
+} sites[SITES];
+
+/* Before the first call, by settings. */
+static struct {
+    PyObject *settings;
+    Step step;
+} roots[ROOTS];
+
+static int steps_count;
+static size_t steps_generation; /* goes up whenever steps are forgotten */
+static PyObject *blank;         /* marks a blank array in its place of the offset */
+
+#define IS_BLANK(x) (SLOT(x, Array, _offset) == blank && !SLOT(x, Array, _storage))
+
+/* --- steps ----------------------------------------------------------------------------------- */
+
+static void free_step(Step *step)
+{
+    for (int i = 0; i < step->count; i++)
+        Py_XDECREF(step->operands[i].value);
+    Py_XDECREF(step->code);
+    Py_XDECREF(step->shape);
+    Py_XDECREF(step->dtype);
+    Py_XDECREF(step->spare);
+    Py_XDECREF(step->endings);
+    PyMem_Free(step);
+    steps_count--;
+}
+
+/* Forget steps and all that came after them. Nothing may be on the tape. */
+static void free_steps(Step *step)
+{
+    while (step) { /* children before what is beside, without recursion */
+        if (step->ways) {
+            Step *last = step->ways;
+            while (last->other)
+                last = last->other;
+            last->other = step->other;
+            step->other = step->ways;
+            step->ways = NULL;
+        }
+        Step *next = step->other;
+        free_step(step);
+        step = next;
+    }
+}
+
+/* The same plain value: of Python's own types, compared as a kernel would see it. */
+static int is_same_value(PyObject *a, PyObject *b)
+{
+    if (a == b)
+        return 1;
+    if (Py_TYPE(a) != Py_TYPE(b))
+        return 0;
+    if (PySlice_Check(a)) {
+        PySliceObject *s = (PySliceObject *)a, *t = (PySliceObject *)b;
+        return is_same_value(s->start, t->start) && is_same_value(s->stop, t->stop) &&
+               is_same_value(s->step, t->step);
+    }
+    if (PyTuple_CheckExact(a)) {
+        Py_ssize_t count = PyTuple_GET_SIZE(a);
+        if (count != PyTuple_GET_SIZE(b))
+            return 0;
+        for (Py_ssize_t i = 0; i < count; i++)
+            if (!is_same_value(PyTuple_GET_ITEM(a, i), PyTuple_GET_ITEM(b, i)))
+                return 0;
+        return 1;
+    }
+    if (PyLong_CheckExact(a) || PyUnicode_CheckExact(a)) {
+        int code = PyObject_RichCompareBool(a, b, Py_EQ);
+        if (code < 0)
+            PyErr_Clear();
+        return code > 0;
+    }
+    if (PyFloat_CheckExact(a)) {
+        double x = PyFloat_AS_DOUBLE(a), y = PyFloat_AS_DOUBLE(b);
+        return !memcmp(&x, &y, sizeof x);
+    }
+    return 0;
+}
+
+/* Whether a value can be a constant: it never changes, and equal ones can be told. */
+static int is_constant(PyObject *x)
+{
+    if (x == Py_None || x == Py_Ellipsis || PyBool_Check(x) || PyLong_CheckExact(x) ||
+        PyUnicode_CheckExact(x) || PyFloat_CheckExact(x) || Py_TYPE(x) == (PyTypeObject *)Op)
+        return 1;
+    if (PySlice_Check(x)) {
+        PySliceObject *s = (PySliceObject *)x;
+        return is_constant(s->start) && is_constant(s->stop) && is_constant(s->step);
+    }
+    if (!PyTuple_CheckExact(x))
+        return 0;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(x); i++)
+        if (!is_constant(PyTuple_GET_ITEM(x, i)))
+            return 0;
+    return 1;
+}
+
+/* The node whose memory a handle shows, if it has its memory and nobody else can write to it. */
+static PyObject *stored_node(PyObject *x)
+{
+    PyObject *storage = SLOT(x, Array, _storage);
+    PyObject *node = storage ? SLOT(storage, Storage, node) : NULL;
+    if (!node || NODE(node, data) == Py_None || NODE(node, shared) != Py_False ||
+        !SLOT(x, Array, _geometry) || !SLOT(x, Array, _scalar))
+        return NULL;
+    return node;
+}
+
+static int same_geometry(PyObject *a, PyObject *b)
+{
+    if (a == b)
+        return 1;
+    if (Py_TYPE(a) != (PyTypeObject *)array || Py_TYPE(b) != (PyTypeObject *)array)
+        return 0;
+    PyArrayObject *g = (PyArrayObject *)a, *h = (PyArrayObject *)b;
+    int ndim = PyArray_NDIM(g);
+    return ndim == PyArray_NDIM(h) && PyArray_DESCR(g) == PyArray_DESCR(h) &&
+           PyArray_BYTES(g) == PyArray_BYTES(h) &&
+           !memcmp(PyArray_DIMS(g), PyArray_DIMS(h), ndim * sizeof(npy_intp)) &&
+           !memcmp(PyArray_STRIDES(g), PyArray_STRIDES(h), ndim * sizeof(npy_intp));
+}
+
+/* The first of the inputs that has the same memory; `count` if there is none. */
+static int first_of(PyObject *node, int count)
+{
+    int i = 0;
+    while (i < count && tape.inputs[i].node != node)
+        i++;
+    return i;
+}
+
+/* Whether an array is as a step's input was that is mentioned for the first time. */
+static int is_such_input(const Operand *operand, PyObject *x)
+{
+    PyObject *node = stored_node(x), *as = operand->value;
+    if (!node)
+        return 0;
+    PyObject *layout = PyTuple_GET_ITEM(as, 0);
+    return (NODE(node, layout) == layout || is_same_value(NODE(node, layout), layout)) &&
+           is_same_value(NODE(node, device), PyTuple_GET_ITEM(as, 1)) &&
+           SLOT(x, Array, _scalar) == PyTuple_GET_ITEM(as, 2) &&
+           same_geometry(SLOT(x, Array, _geometry), PyTuple_GET_ITEM(as, 3));
+}
+
+/* Whether the frame so many above the running one is at an instruction. */
+static int is_at(int up, PyObject *code, int instruction)
+{
+    PyFrameObject *frame = PyEval_GetFrame();
+    Py_XINCREF(frame);
+    for (; frame && up; up--) {
+        PyFrameObject *back = PyFrame_GetBack(frame);
+        Py_DECREF(frame);
+        frame = back;
+    }
+    if (!frame)
+        return 0;
+    PyObject *found = (PyObject *)PyFrame_GetCode(frame);
+    int same = found == code && PyFrame_GetLasti(frame) == instruction;
+    Py_DECREF(found);
+    Py_DECREF(frame);
+    return same;
+}
+
+/* Whether a call is the one that a step is. New inputs are put behind those that are there. */
+static int is_call_of(const Step *step, int function, PyObject *const *args, Py_ssize_t count)
+{
+    if (step->function != function || step->count != count)
+        return 0;
+    for (int i = 0; i < count; i++) {
+        const Operand *operand = &step->operands[i];
+        PyObject *x = args[i];
+        switch (operand->kind) {
+        case CONSTANT:
+            if (!is_same_value(operand->value, x))
+                return 0;
+            break;
+        case NUMBER:
+            if (!PyFloat_CheckExact(x))
+                return 0;
+            break;
+        case RESULT:
+            if (tape.calls[operand->index].handle != x)
+                return 0;
+            break;
+        default:
+            if (!IS(x, Array))
+                return 0;
+            if (!operand->is_new) {
+                if (tape.inputs[operand->index].handle != x)
+                    return 0;
+                break;
+            }
+            if (!is_such_input(operand, x))
+                return 0;
+            PyObject *node = stored_node(x);
+            if (first_of(node, operand->index) != operand->same)
+                return 0;
+            tape.inputs[operand->index].handle = x;
+            tape.inputs[operand->index].node = node;
+        }
+    }
+    return is_at(step->frame, step->code, step->instruction);
+}
+
+/* The step of a call after the last one, which is then the first of the ways on. */
+static Step *way_on(Step *from, int function, PyObject *const *args, Py_ssize_t count)
+{
+    for (Step **place = &from->ways; *place; place = &(*place)->other) {
+        Step *step = *place;
+        if (!is_call_of(step, function, args, count))
+            continue;
+        if (place != &from->ways) {
+            *place = step->other;
+            step->other = from->ways;
+            from->ways = step;
+        }
+        return step;
+    }
+    return NULL;
+}
+
+/* --- the tape -------------------------------------------------------------------------------- */
+
+static PyObject *make_call(int function, PyObject *const *args, Py_ssize_t count);
+
+/* Nothing is on the tape. What nobody holds of the blank arrays is used again. */
+static void end_tape(void)
+{
+    int count = tape.count, inputs = tape.inputs_count, held = tape.mode == FOLLOWING;
+    Py_ssize_t weak = Array.type->tp_weaklistoffset;
+    tape.mode = IDLE;
+    tape.count = tape.done = tape.inputs_count = 0;
+    tape.bytes = 0;
+    tape.at = NULL;
+    tape.generation++;
+    tape.off++; /* letting go of objects can run anything */
+    for (int i = 0; i < count; i++) {
+        Call call = tape.calls[i];
+        Py_XDECREF(call.number);
+        if (held && Py_REFCNT(call.handle) == 1 && IS_BLANK(call.handle) && !call.step->spare &&
+            !AT(call.handle, weak))
+            call.step->spare = call.handle;
+        else
+            Py_DECREF(call.handle);
+    }
+    for (int i = 0; i < inputs; i++)
+        Py_DECREF(tape.inputs[i].handle);
+    tape.off--;
+}
+
+/* Forget all steps. */
+static void forget_steps(void)
+{
+    steps_generation++;
+    for (int i = 0; i < ROOTS; i++) {
+        Step *old = roots[i].step.ways;
+        roots[i].step.ways = NULL;
+        free_steps(old);
+    }
+}
+
+/* A blank array gets what another array has. */
+static void fill(PyObject *handle, PyObject *made)
+{
+    for (int i = Array__storage; i <= Array__base; i++)
+        Py_XSETREF(AT(handle, Array.at[i]), Py_XNewRef(AT(made, Array.at[i])));
+}
+
+/* What a call on the tape was given; how many, each with a reference. */
+static int operands_of(const Call *call, PyObject **args)
+{
+    const Step *step = call->step;
+    for (int i = 0; i < step->count; i++) {
+        const Operand *operand = &step->operands[i];
+        args[i] = Py_NewRef(operand->kind == CONSTANT ? operand->value
+                            : operand->kind == NUMBER ? call->number
+                            : operand->kind == RESULT ? tape.calls[operand->index].handle
+                                                      : tape.inputs[operand->index].handle);
+    }
+    return step->count;
+}
+
+/* Make a call on the tape, as of its line: its array is blank no more. */
+static int make(int which)
+{
+    Call *call = &tape.calls[which];
+    PyObject *handle = Py_NewRef(call->handle), *args[MOST_OPERANDS], *made;
+    PyObject *line = line_at(call->step->code, call->step->instruction), *before = line_now;
+    size_t generation = tape.generation;
+    unsigned long thread = line_thread;
+    int function = call->step->function, count = operands_of(call, args), code = -1;
+    tape.off++;
+    line_now = line;
+    line_thread = PyThread_get_thread_ident();
+    made = line ? make_call(function, args, count) : NULL;
+    line_now = before;
+    line_thread = thread;
+    tape.off--;
+    if (made && (generation != tape.generation || !IS_BLANK(handle)))
+        code = 0; /* a finaliser, or another thread, has made it meanwhile */
+    else if (made && IS(made, Array) && !IS_BLANK(made)) {
+        fill(handle, made);
+        code = 0;
+    } else if (made)
+        PyErr_SetString(PyExc_RuntimeError, "a call on the tape gave no array");
+    for (int i = 0; i < count; i++)
+        Py_DECREF(args[i]);
+    Py_XDECREF(line);
+    Py_XDECREF(made);
+    Py_DECREF(handle);
+    return code;
+}
+
+/* Make the calls on the tape, so that no array is blank. */
+static int make_all(void)
+{
+    size_t generation = tape.generation;
+    while (generation == tape.generation && tape.done < tape.count) {
+        int which = tape.done;
+        if (make(which) < 0)
+            return -1;
+        if (generation == tape.generation && tape.done == which)
+            tape.done++;
+    }
+    return 0;
+}
+
+/* Make the calls on the tape, and end it. The recording lock is held meanwhile, so that they are
+   made in their order, whoever makes them. */
+static int leave_tape(void)
+{
+    if (tape.mode != FOLLOWING)
+        return 0;
+    if (lock_take((Lock *)recording) < 0)
+        return -1;
+    size_t generation = tape.generation;
+    int code = tape.mode == FOLLOWING ? make_all() : 0;
+    if (!code && tape.mode == FOLLOWING && generation == tape.generation) {
+        if (tape.count)
+            tape.calls[0].step->missed++;
+        end_tape();
+    }
+    give_up_lock(NULL);
+    return code;
+}
+
+/* Something that is no call on the tape is about to happen that changes what calls find. */
+static PyObject *catch_up(PyObject *module, PyObject *none)
+{
+    if (tape.mode == EXPLORING)
+        end_tape();
+    return leave_tape() < 0 ? NULL : Py_NewRef(Py_None);
+}
+
+static PyObject *pause_tape(PyObject *module, PyObject *none)
+{
+    PyObject *done = catch_up(NULL, NULL);
+    tape.off += done != NULL;
+    return done;
+}
+
+static PyObject *resume_tape(PyObject *module, PyObject *none)
+{
+    tape.off--;
+    Py_RETURN_NONE;
+}
+
+/* --- ways that are explored ------------------------------------------------------------------- */
+
+static PyObject *held_by(PyObject *reference)
+{
+    PyObject *object = PyWeakref_GET_OBJECT(reference);
+    return object == Py_None ? NULL : object;
+}
+
+/* The call of a way that is explored whose result an array is; -1 if there is none. */
+static int call_of(PyObject *x)
+{
+    for (int i = tape.count - 1; i >= 0; i--)
+        if (held_by(tape.calls[i].handle) == x)
+            return i;
+    return -1;
+}
+
+static int input_of(PyObject *x)
+{
+    for (int i = 0; i < tape.inputs_count; i++)
+        if (held_by(tape.inputs[i].handle) == x)
+            return i;
+    return -1;
+}
+
+/* Bytes that a node's memory takes. */
+static Py_ssize_t bytes_of(PyObject *node)
+{
+    PyObject *data = NODE(node, data);
+    PyObject *nbytes = IS(data, Buffer) ? Py_XNewRef(SLOT(data, Buffer, nbytes)) : NULL;
+    Py_ssize_t count = nbytes ? PyLong_AsSsize_t(nbytes) : MOST_BYTES + 1;
+    Py_XDECREF(nbytes);
+    if (count < 0)
+        PyErr_Clear();
+    return count < 0 ? MOST_BYTES + 1 : count;
+}
+
+/* What an input is, for its first mention. 0 if it can be none. */
+static int see_input(PyObject *x, Operand *operand)
+{
+    PyObject *node = stored_node(x), *geometry = SLOT(x, Array, _geometry);
+    if (!node || tape.inputs_count == MOST_INPUTS ||
+        (geometry != Py_None && Py_TYPE(geometry) != (PyTypeObject *)array))
+        return 0;
+    int same = first_of(node, tape.inputs_count);
+    if (same == tape.inputs_count && (tape.bytes += bytes_of(node)) > MOST_BYTES)
+        return 0;
+    PyObject *reference = PyWeakref_NewRef(x, NULL);
+    operand->value = reference ? PyTuple_Pack(4, NODE(node, layout), NODE(node, device),
+                                              SLOT(x, Array, _scalar), geometry)
+                               : NULL;
+    if (!operand->value) {
+        Py_XDECREF(reference);
+        PyErr_Clear();
+        return 0;
+    }
+    operand->is_new = 1;
+    operand->index = tape.inputs_count;
+    operand->same = same;
+    tape.inputs[tape.inputs_count++] =
+        (Input){reference, node, PyLong_AsLongLong(NODE(node, seq))};
+    return 1;
+}
+
+/* What an operand of a call that is explored is. 0 if it can be none. */
+static int see_operand(int function, PyObject *x, Operand *operand)
+{
+    if (!IS(x, Array)) {
+        if (!is_constant(x))
+            return 0;
+        operand->kind = function == F_binary && PyFloat_CheckExact(x) ? NUMBER : CONSTANT;
+        operand->value = operand->kind == CONSTANT ? Py_NewRef(x) : NULL;
+        return 1;
+    }
+    operand->index = call_of(x);
+    operand->kind = operand->index < 0 ? INPUT : RESULT;
+    if (operand->kind == RESULT)
+        return 1;
+    operand->index = input_of(x);
+    return operand->index >= 0 || see_input(x, operand);
+}
+
+/* The line of the user; how many frames above the running one it is, or -1. */
+static int see_line(Step *step)
+{
+    PyFrameObject *frame = PyEval_GetFrame();
+    Py_XINCREF(frame);
+    for (int up = 0; frame; up++) {
+        PyObject *globals = PyFrame_GetGlobals(frame);
+        int ours = is_ours(globals);
+        Py_DECREF(globals);
+        if (!ours) {
+            step->code = (PyObject *)PyFrame_GetCode(frame);
+            step->instruction = PyFrame_GetLasti(frame);
+            Py_DECREF(frame);
+            return up;
+        }
+        PyFrameObject *back = ours < 0 ? NULL : PyFrame_GetBack(frame);
+        Py_DECREF(frame);
+        frame = back;
+    }
+    PyErr_Clear();
+    return -1;
+}
+
+/* A step for a call after the last one; NULL if there can be none. */
+static Step *see_call(int function, PyObject *const *args, Py_ssize_t count)
+{
+    if (count > MOST_OPERANDS || tape.count == MOST_CALLS || steps_count == MOST_STEPS)
+        return NULL;
+    Step *step = PyMem_Calloc(1, sizeof *step);
+    if (!step)
+        return NULL;
+    steps_count++;
+    step->function = function;
+    step->base = NO_VIEW;
+    int fits = (step->frame = see_line(step)) >= 0;
+    for (; fits && step->count < count; step->count++)
+        fits = see_operand(function, args[step->count], &step->operands[step->count]);
+    if (fits)
+        return step;
+    free_step(step);
+    return NULL;
+}
+
+/* Whether two steps are of the same call, with the same calls before. */
+static int is_same_step(const Step *a, const Step *b)
+{
+    if (a->function != b->function || a->count != b->count || a->code != b->code ||
+        a->instruction != b->instruction || a->frame != b->frame)
+        return 0;
+    for (int i = 0; i < a->count; i++) {
+        const Operand *x = &a->operands[i], *y = &b->operands[i];
+        if (x->kind != y->kind || x->is_new != y->is_new || x->same != y->same ||
+            (x->kind != CONSTANT && x->kind != NUMBER && x->index != y->index))
+            return 0;
+        if (x->kind == CONSTANT && !is_same_value(x->value, y->value))
+            return 0;
+        if (!x->is_new)
+            continue;
+        for (int k = 0; k < 3; k++)
+            if (!is_same_value(PyTuple_GET_ITEM(x->value, k), PyTuple_GET_ITEM(y->value, k)))
+                return 0;
+        if (!same_geometry(PyTuple_GET_ITEM(x->value, 3), PyTuple_GET_ITEM(y->value, 3)))
+            return 0;
+    }
+    return 1;
+}
+
+/* Put a step among the ways on, in front; what was there before if it is the same. */
+static Step *put_step(Step *from, Step *step)
+{
+    int count = 0;
+    for (Step **place = &from->ways; *place; place = &(*place)->other) {
+        if (is_same_step(*place, step)) {
+            Step *found = *place;
+            *place = found->other;
+            found->other = from->ways;
+            from->ways = found;
+            free_step(step);
+            return found;
+        }
+        if (++count == (from == tape.root ? MOST_BEGINNINGS : MOST_WAYS)) { /* the one that was come by least lately */
+            Step *old = *place;
+            *place = NULL;
+            steps_generation++;
+            free_steps(old);
+            break;
+        }
+    }
+    step->other = from->ways;
+    return from->ways = step;
+}
+
+/* The node that a call has made of its float, if that is one of its operands as it was given: then
+   another float can stand there. Else the float is a constant. */
+static PyObject *see_number(Step *step, PyObject *const *args, PyObject *node)
+{
+    PyObject *inputs = NODE(node, inputs);
+    for (int i = 1; i < step->count; i++) { /* operands come after the operation */
+        Operand *operand = &step->operands[i];
+        if (operand->kind != NUMBER)
+            continue;
+        if (PyTuple_CheckExact(inputs) && PyTuple_GET_SIZE(inputs) == 2 &&
+            NODE(node, op) == args[0]) {
+            PyObject *leaf = PyTuple_GET_ITEM(inputs, i - 1);
+            if (NODE(leaf, op) == scalar && PyFloat_CheckExact(NODE(leaf, data)) &&
+                is_same_value(NODE(leaf, data), args[i]))
+                return leaf;
+        }
+        operand->kind = CONSTANT;
+        operand->value = Py_NewRef(args[i]);
+    }
+    return NULL;
+}
+
+/* What is known of an array that a call has made. 0 if it cannot be made in another way. */
+static int see_result(Step *step, PyObject *const *args, PyObject *made, PyObject **number)
+{
+    PyObject *storage = SLOT(made, Array, _storage), *geometry = SLOT(made, Array, _geometry);
+    PyObject *node = storage ? SLOT(storage, Storage, node) : NULL;
+    if (!node || !geometry || Py_REFCNT(made) != 1)
+        return 0;
+    for (int i = 0; i < step->count; i++)
+        if (IS(args[i], Array) && SLOT(args[i], Array, _storage) == storage) {
+            const Operand *operand = &step->operands[i];
+            step->base = operand->kind == RESULT ? operand->index : INPUTS_VIEW;
+        }
+    if (step->base == NO_VIEW && (NODE(node, data) != Py_None || geometry != Py_None))
+        return 0;
+    *number = Py_XNewRef(see_number(step, args, node));
+    step->shape = geometry == Py_None ? Py_NewRef(NODE(node, shape))
+                                      : PyObject_GetAttr(geometry, word_shape);
+    step->dtype = geometry == Py_None ? Py_NewRef(NODE(node, dtype))
+                                      : PyObject_GetAttr(geometry, word_dtype);
+    return step->shape && step->dtype;
+}
+
+/* Whether a way that begins here is to be explored, of which no step is known. */
+static int is_worth_exploring(void)
+{
+    Step here = {0};
+    if (see_line(&here) < 0)
+        return 0;
+    size_t place = ((uintptr_t)here.code >> 4) * 31 + (unsigned)here.instruction;
+    struct Site *site = &sites[place % SITES];
+    if (site->code != here.code || site->instruction != here.instruction)
+        *site = (struct Site){here.code, here.instruction, 0, 2, 0};
+    Py_DECREF(here.code);
+    if (++site->seen < site->next)
+        return 0;
+    if (site->explored < 20)
+        site->explored++;
+    site->next = site->seen + (1u << site->explored);
+    return 1;
+}
+
+/* Find the root for the settings of now: 1 if calls can be on the tape, -1 after an error. */
+static int find_root(void)
+{
+    PyObject *now;
+    if (PyContextVar_Get(settings, NULL, &now) < 0)
+        return -1;
+    int found = 0, fuses = now && SLOT(now, Settings, fuse) == Py_True;
+    while (found < ROOTS && roots[found].settings != now)
+        found++;
+    for (int i = 0; found == ROOTS && i < ROOTS && roots[i].settings; i++) {
+        int same = PyObject_RichCompareBool(now, roots[i].settings, Py_EQ);
+        if (same < 0) {
+            Py_DECREF(now);
+            return -1;
+        }
+        if (same)
+            Py_SETREF(roots[found = i].settings, Py_NewRef(now));
+    }
+    if (found == ROOTS) { /* in place of the oldest */
+        Step *old = roots[ROOTS - 1].step.ways;
+        PyObject *before = roots[ROOTS - 1].settings;
+        memmove(roots + 1, roots, (ROOTS - 1) * sizeof *roots);
+        roots[0].settings = Py_NewRef(now);
+        memset(&roots[0].step, 0, sizeof roots[0].step);
+        steps_generation++;
+        free_steps(old);
+        Py_XDECREF(before);
+        found = 0;
+    }
+    tape.root = &roots[found].step;
+    Py_DECREF(now);
+    return fuses;
+}
+
+/* Whether the settings are still those of the tape. */
+static int has_same_settings(void)
+{
+    PyObject *now;
+    if (PyContextVar_Get(settings, NULL, &now) < 0) {
+        PyErr_Clear();
+        return 0;
+    }
+    int same = tape.root == &roots[0].step && roots[0].settings == now;
+    for (int i = 1; !same && i < ROOTS; i++)
+        same = tape.root == &roots[i].step && roots[i].settings == now;
+    Py_DECREF(now);
+    return same;
+}
+
+/* Write a call on the tape that is a step's; the blank array, or NULL. */
+static PyObject *write_down(Step *step, PyObject *const *args)
+{
+    PyObject *handle = step->spare;
+    if (handle)
+        step->spare = NULL;
+    else {
+        size_t generation = tape.generation;
+        int count = tape.count;
+        tape.off++; /* the collector calls finalisers */
+        handle = PyType_GenericAlloc(Array.type, 0);
+        tape.off--;
+        if (!handle)
+            return NULL;
+        SLOT(handle, Array, _offset) = Py_NewRef(blank);
+        if (generation != tape.generation || count != tape.count) {
+            Py_DECREF(handle);
+            return NULL;
+        }
+    }
+    Call *call = &tape.calls[tape.count++];
+    call->step = step;
+    call->handle = Py_NewRef(handle);
+    call->number = NULL;
+    for (int i = 0; i < step->count; i++) {
+        const Operand *operand = &step->operands[i];
+        if (operand->kind == NUMBER)
+            call->number = Py_NewRef(args[i]);
+        else if (operand->kind == INPUT && operand->is_new) {
+            Py_INCREF(args[i]);
+            tape.inputs_count = operand->index + 1;
+        }
+    }
+    tape.at = step;
+    return handle;
+}
+
+/* Begin a tape with a call: 1 if it follows a way, 0 if it does not. */
+static int begin_tape(int function, PyObject *const *args, Py_ssize_t count)
+{
+    tape.fresh = 0;
+    if (find_root() <= 0)
+        return 0;
+    tape.thread = PyThread_get_thread_ident();
+    Step *step = way_on(tape.root, function, args, count);
+    unsigned missed = step ? step->missed : 0;
+    int explores = step ? missed && !(missed & (missed - 1)) : is_worth_exploring();
+    if (step && missed && (explores || missed > MOST_MISSED))
+        step->missed++;
+    if (explores) {
+        if (steps_count >= MOST_STEPS)
+            forget_steps();
+        tape.mode = EXPLORING;
+    } else if (step && missed <= MOST_MISSED)
+        tape.mode = FOLLOWING;
+    tape.at = tape.root;
+    return tape.mode == FOLLOWING;
+}
+
+/* The blank array that a call returns which came like this before; NULL, perhaps without an error,
+   if it is to be made. */
+static PyObject *on_tape(int function, PyObject *const *args, Py_ssize_t count)
+{
+    if (tape.mode == IDLE ? !tape.fresh : tape.mode == EXPLORING)
+        return NULL;
+    if (tape.off || ((Lock *)recording)->count)
+        return NULL;
+    if (tape.mode == IDLE) {
+        if (!begin_tape(function, args, count))
+            return NULL;
+    } else if (tape.thread != PyThread_get_thread_ident() || !has_same_settings()) {
+        leave_tape();
+        return NULL;
+    }
+    if (tape.count < MOST_CALLS) {
+        Step *step = way_on(tape.at, function, args, count);
+        PyObject *handle = step ? write_down(step, args) : NULL;
+        if (handle)
+            return handle;
+    }
+    if (!PyErr_Occurred())
+        leave_tape();
+    return NULL;
+}
+
+/* Make a call, and see what it is if a way is explored. */
+static PyObject *explored_call(int function, PyObject *const *args, Py_ssize_t count)
+{
+    if (tape.mode != EXPLORING || tape.off || tape.thread != PyThread_get_thread_ident())
+        return make_call(function, args, count);
+    Step *step = has_same_settings() ? see_call(function, args, count) : NULL;
+    if (!step) {
+        end_tape();
+        return make_call(function, args, count);
+    }
+    size_t generation = tape.generation, steps = steps_generation;
+    PyObject *number = NULL, *reference = NULL;
+    tape.off++;
+    PyObject *made = make_call(function, args, count);
+    tape.off--;
+    int goes_on = generation == tape.generation && steps == steps_generation;
+    if (goes_on && made && IS(made, Array) && see_result(step, args, made, &number))
+        reference = PyWeakref_NewRef(made, NULL);
+    if (reference && generation == tape.generation) {
+        tape.at = put_step(tape.at, step);
+        tape.calls[tape.count++] = (Call){tape.at, reference, number};
+        return made;
+    }
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    Py_XDECREF(reference);
+    Py_XDECREF(number);
+    free_step(step);
+    if (generation == tape.generation)
+        end_tape();
+    PyErr_Restore(type, value, traceback);
+    return made;
+}
+
+/* A call: written down, or made. */
+static PyObject *called(int function, PyObject *const *args, Py_ssize_t count)
+{
+    PyObject *handle = on_tape(function, args, count);
+    if (handle || PyErr_Occurred())
+        return handle;
+    return explored_call(function, args, count);
+}
+
+/* --- endings ---------------------------------------------------------------------------------- */
+
+/* The call whose memory the result of a call shows; INPUTS_VIEW if that is an input's. */
+static int base_of_call(int which)
+{
+    while (tape.calls[which].step->base >= 0)
+        which = tape.calls[which].step->base;
+    return tape.calls[which].step->base == INPUTS_VIEW ? INPUTS_VIEW : which;
+}
+
+/* The calls that arrays come from, a view's operand in place of a view, in order, as a tuple; NULL,
+   perhaps without an error, if one comes from none. */
+static PyObject *asked_for(PyObject *const *arrays, Py_ssize_t count)
+{
+    PyObject *asked = PyTuple_New(count);
+    for (Py_ssize_t i = 0; asked && i < count; i++) {
+        int which = tape.count - 1;
+        while (which >= 0 && (tape.mode == EXPLORING ? held_by(tape.calls[which].handle)
+                                                     : tape.calls[which].handle) != arrays[i])
+            which--;
+        int base = which < 0 ? INPUTS_VIEW : base_of_call(which);
+        PyObject *number = base < 0 ? NULL : PyLong_FromLong(base);
+        if (number)
+            PyTuple_SET_ITEM(asked, i, number);
+        else
+            Py_CLEAR(asked);
+    }
+    return asked;
+}
+
+static int is_asked(PyObject *asked, int which)
+{
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(asked); i++)
+        if (PyLong_AsLong(PyTuple_GET_ITEM(asked, i)) == which)
+            return 1;
+    return 0;
+}
+
+/* Which views somebody holds, of what is asked for or was there before, and the views that these are
+   views of. 0 if somebody holds more than that. */
+static int see_views(PyObject *asked, char *needed)
+{
+    memset(needed, 0, tape.count);
+    for (int i = tape.count - 1; i >= 0; i--) {
+        if (!needed[i] && Py_REFCNT(tape.calls[i].handle) == 1)
+            continue;
+        if (is_asked(asked, i)) {
+            needed[i] = 0;
+            continue;
+        }
+        int base = tape.calls[i].step->base;
+        if (base == NO_VIEW)
+            return 0;
+        needed[i] = 1;
+        if (base >= 0)
+            needed[base] = 1;
+    }
+    return 1;
+}
+
+/* The memory for an ending; NULL, perhaps without an error, if it is not for this. */
+static PyObject *memory_for(PyObject *ending)
+{
+    PyObject *kept = SLOT(ending, Ending, memory), *arrays = SLOT(ending, Ending, arrays);
+    PyObject *numbers = SLOT(ending, Ending, numbers);
+    PyObject *memory = PyList_GetSlice(kept, 0, PyList_GET_SIZE(kept));
+    for (Py_ssize_t i = 0; memory && i < PyTuple_GET_SIZE(arrays); i++) {
+        PyObject *entry = PyTuple_GET_ITEM(arrays, i); /* slot, input, last bits of the address */
+        PyObject *node = tape.inputs[PyLong_AsLong(PyTuple_GET_ITEM(entry, 1))].node;
+        PyObject *data = NODE(node, data);
+        int64_t address;
+        if (data == Py_None || put_address(data, 0, &address) < 0 ||
+            (address & 15) != PyLong_AsLong(PyTuple_GET_ITEM(entry, 2)) ||
+            PyList_SetItem(memory, PyLong_AsSsize_t(PyTuple_GET_ITEM(entry, 0)),
+                           Py_NewRef(data)) < 0)
+            Py_CLEAR(memory);
+    }
+    for (Py_ssize_t i = 0; memory && i < PyTuple_GET_SIZE(numbers); i++) {
+        PyObject *entry = PyTuple_GET_ITEM(numbers, i); /* slot, call */
+        PyObject *number = tape.calls[PyLong_AsLong(PyTuple_GET_ITEM(entry, 1))].number;
+        if (!number || PyList_SetItem(memory, PyLong_AsSsize_t(PyTuple_GET_ITEM(entry, 0)),
+                                      Py_NewRef(number)) < 0)
+            Py_CLEAR(memory);
+    }
+    return memory;
+}
+
+/* Run what was run at an ending, with the device's lock held; the memory afterwards. */
+static PyObject *memory_of(PyObject *ending)
+{
+    PyObject *replay = SLOT(ending, Ending, replay), *memory = NULL, *done;
+    PyObject *current = PyObject_CallMethodNoArgs(replay, word_is_current);
+    size_t generation = tape.generation;
+    if (current == Py_True && (memory = memory_for(ending))) {
+        done = PyObject_CallMethodOneArg(replay, word_run, memory);
+        if (!done || generation != tape.generation)
+            Py_CLEAR(memory);
+        Py_XDECREF(done);
+    }
+    Py_XDECREF(current);
+    return memory;
+}
+
+/* The arrays that were asked for get what was computed. With the recording lock held. */
+static int give_results(PyObject *ending, PyObject *memory)
+{
+    PyObject *outputs = SLOT(ending, Ending, outputs);
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(outputs); i++) {
+        PyObject *output = PyTuple_GET_ITEM(outputs, i); /* slot, call, layout, scalar or not */
+        Call *call = &tape.calls[PyLong_AsLong(PyTuple_GET_ITEM(output, 1))];
+        PyObject *layout = PyTuple_GET_ITEM(output, 2);
+        PyObject *data = PyList_GetItem(memory, PyLong_AsSsize_t(PyTuple_GET_ITEM(output, 0)));
+        PyObject *line = line_at(call->step->code, call->step->instruction), *handle = NULL;
+        PyObject *node = data && line ? make_node(leaf, Py_NewRef(no_tuple), NODE(layout, shape),
+                                                  NODE(layout, dtype), NODE(layout, strides),
+                                                  NODE(layout, device), data, NODE(layout, layout))
+                                      : NULL;
+        if (node)
+            handle = handle_at(node, PyTuple_GET_ITEM(output, 3) == Py_True, 0, line);
+        if (handle && IS_BLANK(call->handle))
+            fill(call->handle, handle);
+        Py_XDECREF(line);
+        Py_XDECREF(node);
+        Py_XDECREF(handle);
+        if (!handle)
+            return -1;
+    }
+    return 0;
+}
+
+/* 1 if the arrays that are asked for were computed, -1 after an error. */
+static int ended_by(PyObject *ending, PyObject *asked)
+{
+    char needed[MOST_CALLS];
+    size_t generation = tape.generation;
+    if (PyObject_RichCompareBool(SLOT(ending, Ending, asked), asked, Py_EQ) <= 0 ||
+        !see_views(asked, needed))
+        return 0;
+    PyObject *device = SLOT(SLOT(ending, Ending, replay), Replay, device);
+    PyObject *context = PyObject_CallMethodNoArgs(device, word_locked), *memory = NULL;
+    PyObject *done = context ? PyObject_CallMethodNoArgs(context, word___enter__) : NULL;
+    if (done) {
+        Py_DECREF(done);
+        if (generation == tape.generation)
+            memory = memory_of(ending);
+        if (leave_context(context) < 0)
+            Py_CLEAR(memory);
+    }
+    Py_XDECREF(context);
+    int code = memory ? lock_take((Lock *)recording) : -1;
+    if (!code) {
+        if (generation == tape.generation)
+            code = give_results(ending, memory);
+        give_up_lock(NULL);
+    }
+    Py_XDECREF(memory);
+    for (int i = 0; !code && generation == tape.generation && i < tape.count; i++)
+        if (needed[i])
+            code = make(i);
+    return code < 0 ? (PyErr_Occurred() ? -1 : 0) : 1;
+}
+
+/* The same by any of the endings here. */
+static int ended(PyObject *asked)
+{
+    PyObject *endings = Py_XNewRef(tape.at->endings);
+    size_t generation = tape.generation;
+    int code = 0;
+    tape.off++;
+    for (Py_ssize_t i = 0; endings && !code && i < PyList_GET_SIZE(endings); i++) {
+        PyObject *ending = Py_NewRef(PyList_GET_ITEM(endings, i));
+        if (generation == tape.generation)
+            code = ended_by(ending, asked);
+        Py_DECREF(ending);
+    }
+    tape.off--;
+    Py_XDECREF(endings);
+    return code;
+}
+
+/* rerun(*arrays): whether they were computed as they were before at this point. */
+static PyObject *rerun(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    if (tape.mode != FOLLOWING || tape.off)
+        Py_RETURN_FALSE;
+    int code = 0;
+    size_t generation = tape.generation;
+    if (tape.thread == PyThread_get_thread_ident() && tape.count && !tape.done &&
+        has_same_settings()) {
+        PyObject *asked = asked_for(args, count);
+        code = asked ? ended(asked) : PyErr_Occurred() ? -1 : 0;
+        Py_XDECREF(asked);
+    }
+    if (code < 0 && !PyErr_ExceptionMatches(PyExc_Exception))
+        return NULL;
+    PyErr_Clear(); /* the evaluation that follows meets the error again */
+    if (code > 0 && generation == tape.generation) {
+        tape.calls[0].step->missed = 0;
+        end_tape();
+        tape.fresh = 1;
+        Py_RETURN_TRUE;
+    }
+    if (leave_tape() < 0)
+        return NULL;
+    Py_RETURN_FALSE;
+}
+
+static struct {
+    Step *step;
+    size_t generation;
+} last; /* the step where a way that was explored has ended */
+
+/* explored(*arrays): the calls that they come from, the numbers of the nodes that were there before,
+   and for each call the node of its float or None; None if no way was explored. */
+static PyObject *explored(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    if (tape.mode != EXPLORING || tape.off || tape.thread != PyThread_get_thread_ident())
+        Py_RETURN_NONE;
+    PyObject *asked = tape.count ? asked_for(args, count) : NULL, *result = NULL;
+    PyObject *inputs = asked ? PyList_New(0) : NULL, *numbers = asked ? PyList_New(0) : NULL;
+    for (int i = 0; inputs && i < tape.inputs_count; i++)
+        if (append_number(inputs, tape.inputs[i].seq) < 0)
+            Py_CLEAR(inputs);
+    for (int i = 0; numbers && i < tape.count; i++)
+        if (PyList_Append(numbers, tape.calls[i].number ? tape.calls[i].number : Py_None) < 0)
+            Py_CLEAR(numbers);
+    if (inputs && numbers)
+        result = PyTuple_Pack(3, asked, inputs, numbers);
+    Py_XDECREF(asked);
+    Py_XDECREF(inputs);
+    Py_XDECREF(numbers);
+    last.step = tape.at;
+    last.generation = steps_generation;
+    end_tape();
+    return result || PyErr_Occurred() ? result : Py_NewRef(Py_None);
+}
+
+/* learned(ending): keep it at the end of the way that was explored. */
+static PyObject *learned(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    Step *step = last.step;
+    if (count != 1 || !IS(args[0], Ending) || !step || last.generation != steps_generation)
+        Py_RETURN_NONE;
+    last.step = NULL;
+    if (!step->endings && !(step->endings = PyList_New(0)))
+        return NULL;
+    if (PyList_Insert(step->endings, 0, args[0]) < 0 ||
+        PyList_SetSlice(step->endings, MOST_ENDINGS, PY_SSIZE_T_MAX, NULL) < 0)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+/* --- what others see of blank arrays ------------------------------------------------------------ */
+
+static PyObject *slot_get(PyObject *x, void *offset)
+{
+    if (IS_BLANK(x) && leave_tape() < 0)
+        return NULL;
+    PyObject *value = AT(x, (Py_ssize_t)offset);
+    if (value)
+        return Py_NewRef(value);
+    PyErr_SetString(PyExc_AttributeError, "the array is not made yet, or has no such attribute");
+    return NULL;
+}
+
+static int slot_set(PyObject *x, PyObject *value, void *offset)
+{
+    /* other values would be seen by the calls on the tape, which were made before */
+    if ((IS_BLANK(x) || AT(x, (Py_ssize_t)offset)) && leave_tape() < 0)
+        return -1;
+    Py_XSETREF(AT(x, (Py_ssize_t)offset), Py_XNewRef(value));
+    return 0;
+}
+
+/* The step that made a blank array; NULL for another array. */
+static Step *step_of(PyObject *x)
+{
+    for (int i = tape.count - 1; IS_BLANK(x) && tape.mode == FOLLOWING && i >= 0; i--)
+        if (tape.calls[i].handle == x)
+            return tape.calls[i].step;
+    return NULL;
+}
+
+/* A blank array's shape or dtype is known. */
+static PyObject *described(PyObject *x, void *which)
+{
+    Step *step = step_of(x);
+    if (step)
+        return Py_NewRef(which == word_shape ? step->shape : step->dtype);
+    PyObject *geometry = slot_get(x, (void *)Array.at[Array__geometry]), *result = NULL;
+    PyObject *storage = geometry ? slot_get(x, (void *)Array.at[Array__storage]) : NULL;
+    if (storage && geometry != Py_None)
+        result = PyObject_GetAttr(geometry, which);
+    else if (storage) {
+        PyObject *node = SLOT(storage, Storage, node);
+        result = Py_NewRef(which == word_shape ? NODE(node, shape) : NODE(node, dtype));
+    }
+    Py_XDECREF(geometry);
+    Py_XDECREF(storage);
+    return result;
+}
+
+#define PLACE_OF_SLOT(class, slot) {#slot, slot_get, slot_set, NULL, NULL},
+static PyGetSetDef array_slots[] = {ARRAY_SLOTS(PLACE_OF_SLOT)};
+static PyGetSetDef array_description[] = {{"shape", described, NULL, NULL, NULL},
+                                          {"dtype", described, NULL, NULL, NULL}};
+
+static int put_attribute(PyTypeObject *type, PyGetSetDef *attribute)
+{
+    PyObject *descriptor = PyDescr_NewGetSet(type, attribute);
+    int code = descriptor ? PyObject_SetAttrString((PyObject *)type, attribute->name, descriptor)
+                          : -1;
+    Py_XDECREF(descriptor);
+    return code;
+}
+
+/* Let the attributes of arrays be seen through what knows blank ones. */
+static int put_attributes(PyTypeObject *type)
+{
+    for (size_t i = 0; i < sizeof array_slots / sizeof *array_slots; i++) {
+        array_slots[i].closure = (void *)Array.at[i];
+        if (put_attribute(type, &array_slots[i]) < 0)
+            return -1;
+    }
+    PyObject *words[] = {word_shape, word_dtype};
+    for (int i = 0; i < 2; i++) {
+        PyGetSetDef *attribute = &array_description[i];
+        PyObject *before = PyObject_GetAttr((PyObject *)type, words[i]);
+        PyObject *doc = before ? PyObject_GetAttrString(before, "__doc__") : NULL;
+        Py_XDECREF(before);
+        if (!doc)
+            return -1;
+        attribute->doc = PyUnicode_Check(doc) ? PyUnicode_AsUTF8(doc) : NULL; /* kept for ever */
+        attribute->closure = words[i];
+        if (put_attribute(type, attribute) < 0)
+            return -1;
+    }
+    return 0;
+}
