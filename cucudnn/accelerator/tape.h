@@ -73,6 +73,7 @@ static struct {
     size_t generation;    /* goes up whenever the tape ends */
     Py_ssize_t bytes;
     Step *root, *at; /* before the first call, and the last call's */
+    PyObject *settings;
     Call calls[MOST_CALLS];
     Input inputs[MOST_INPUTS];
 } tape;
@@ -397,18 +398,28 @@ static int make(int which)
     return code;
 }
 
-/* Make the calls on the tape, so that no array is blank. */
+/* Make the calls on the tape, with its settings, so that no array is blank. */
 static int make_all(void)
 {
     size_t generation = tape.generation;
+    PyObject *token = tape.settings ? PyContextVar_Set(settings, tape.settings) : NULL;
+    int code = 0;
+    if (!token)
+        return -1;
     while (generation == tape.generation && tape.done < tape.count) {
         int which = tape.done;
-        if (make(which) < 0)
-            return -1;
+        if ((code = make(which)) < 0)
+            break;
         if (generation == tape.generation && tape.done == which)
             tape.done++;
     }
-    return 0;
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    if (PyContextVar_Reset(settings, token) < 0)
+        PyErr_Clear(); /* it cannot: nobody else knows the token */
+    Py_DECREF(token);
+    PyErr_Restore(type, value, traceback);
+    return code;
 }
 
 /* Make the calls on the tape, and end it. The recording lock is held meanwhile, so that they are
@@ -718,7 +729,7 @@ static int find_root(void)
         found = 0;
     }
     tape.root = &roots[found].step;
-    Py_DECREF(now);
+    Py_XSETREF(tape.settings, now);
     return fuses;
 }
 
@@ -730,11 +741,8 @@ static int has_same_settings(void)
         PyErr_Clear();
         return 0;
     }
-    int same = tape.root == &roots[0].step && roots[0].settings == now;
-    for (int i = 1; !same && i < ROOTS; i++)
-        same = tape.root == &roots[i].step && roots[i].settings == now;
-    Py_DECREF(now);
-    return same;
+    Py_XDECREF(now);
+    return now == tape.settings;
 }
 
 /* Write a call on the tape that is a step's; the blank array, or NULL. */
