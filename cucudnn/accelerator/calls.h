@@ -1,48 +1,5 @@
 /* Calls that are repeated: array/recordings.py, lowering/replay.py. */
 
-/* What a list of memory has in some slots. */
-static PyObject *items_of(PyObject *slots, PyObject *memory)
-{
-    Py_ssize_t count = PyTuple_GET_SIZE(slots);
-    PyObject *found = PyList_New(count);
-    for (Py_ssize_t i = 0; found && i < count; i++) {
-        PyObject *item = PyList_GetItem(memory, PyLong_AsSsize_t(PyTuple_GET_ITEM(slots, i)));
-        if (item)
-            PyList_SET_ITEM(found, i, Py_NewRef(item));
-        else
-            Py_CLEAR(found);
-    }
-    return found;
-}
-
-/* None, or NULL after an error. */
-static PyObject *kernel_again(PyObject *step, PyObject *memory, PyObject *device, PyObject *sizes)
-{
-    PyObject *slots = SLOT(step, KernelStep, outputs);
-    PyObject *read = items_of(SLOT(step, KernelStep, arguments), memory), *done = NULL;
-    PyObject *numbers = read ? items_of(SLOT(step, KernelStep, scalars), memory) : NULL;
-    PyObject *made = numbers ? allocated(slots, device, sizes) : NULL;
-    int code = made ? 0 : -1;
-    for (Py_ssize_t i = 0; !code && i < PyTuple_GET_SIZE(slots); i++)
-        code = PyList_SetItem(memory, PyLong_AsSsize_t(PyTuple_GET_ITEM(slots, i)),
-                              Py_NewRef(PyList_GET_ITEM(made, i)));
-    if (!code) {
-        PyObject *const call[] = {SLOT(step, KernelStep, call), read, made, numbers};
-        done = PyObject_VectorcallMethod(word_run, call, 4, NULL);
-    }
-    Py_XDECREF(read);
-    Py_XDECREF(numbers);
-    Py_XDECREF(made);
-    return done;
-}
-
-static PyObject *run_again(PyObject *module, PyObject *const *args, Py_ssize_t count)
-{
-    if (count == 4 && IS(args[0], KernelStep) && PyList_CheckExact(args[1]))
-        return kernel_again(args[0], args[1], args[2], args[3]);
-    return PyObject_Vectorcall(slow[F_run_again], args, count, NULL);
-}
-
 /* What an argument adds to the key. */
 static int give_array(PyObject *x, PyObject *result, PyObject *key)
 {
@@ -147,32 +104,6 @@ static PyObject *filled_memory(PyObject *recording, PyObject *given)
     return memory;
 }
 
-/* Run the only kernel with the device's lock held; the memory afterwards, or NULL. */
-static PyObject *memory_after(PyObject *recording, PyObject *given, PyObject *replay)
-{
-    PyObject *memory = filled_memory(recording, given), *plan = SLOT(replay, Replay, plan);
-    PyObject *device = SLOT(replay, Replay, device), *step = SLOT(replay, Replay, only);
-    PyObject *done = NULL, *book;
-    if (memory)
-        done = PyObject_CallMethodOneArg(device, word_prepare, SLOT(plan, Plan, calls));
-    if (done && add_to(statistics, &Statistics, Statistics_launches, 1) == 0)
-        Py_SETREF(done, kernel_again(step, memory, device, SLOT(plan, Plan, sizes)));
-    else
-        Py_CLEAR(done);
-    if (done) {
-        PyObject *name = PyObject_GetAttr(device, word_name);
-        book = name ? PyObject_GetItem(logs, name) : NULL;
-        if (!book || count_launch(step, book, plan) < 0)
-            Py_CLEAR(done);
-        Py_XDECREF(name);
-        Py_XDECREF(book);
-    }
-    if (!done)
-        Py_CLEAR(memory);
-    Py_XDECREF(done);
-    return memory;
-}
-
 /* Handles on what was computed, as a list. */
 static PyObject *handles_on(PyObject *outputs, PyObject *memory)
 {
@@ -198,31 +129,34 @@ static PyObject *handles_on(PyObject *outputs, PyObject *memory)
     return give_up_lock(made);
 }
 
+/* Whether what is returned is the first of the arrays that are made, and nothing else. */
+static int is_first(PyObject *tree)
+{
+    return Py_TYPE(tree) == (PyTypeObject *)Place && PyTuple_GET_ITEM(tree, 0) == Py_True &&
+           PyTuple_GET_ITEM(tree, 1) == zero && PyTuple_GET_ITEM(tree, 2) == Py_None;
+}
+
 /* The call again; NULL, perhaps without an error, if it is for Python. */
 static PyObject *repeated(PyObject *recording, PyObject *given)
 {
-    PyObject *replay = SLOT(recording, Recording, replay), *context, *done, *memory, *made;
-    if (!IS(replay, Replay) || SLOT(replay, Replay, only) == Py_None ||
-        PyList_GET_SIZE(SLOT(recording, Recording, draws)) ||
+    PyObject *replay = SLOT(recording, Recording, replay), *context, *memory, *made;
+    if (!IS(replay, Replay) || PyList_GET_SIZE(SLOT(recording, Recording, draws)) ||
         PyList_GET_SIZE(SLOT(recording, Recording, written)) || tracing())
         return NULL;
-    context = PyObject_CallMethodNoArgs(SLOT(replay, Replay, device), word_locked);
-    done = context ? PyObject_CallMethodNoArgs(context, word___enter__) : NULL;
-    if (!done) {
-        Py_XDECREF(context);
+    if (!(context = entered(SLOT(replay, Replay, device))))
         return NULL;
-    }
-    Py_DECREF(done);
-    memory = memory_after(recording, given, replay);
-    if (leave_context(context) < 0)
+    memory = filled_memory(recording, given);
+    if (memory && replayed(replay, memory) < 0)
         Py_CLEAR(memory);
-    Py_DECREF(context);
+    if (left(context) < 0)
+        Py_CLEAR(memory);
     made = memory ? handles_on(SLOT(recording, Recording, outputs), memory) : NULL;
     Py_XDECREF(memory);
     if (!made)
         return NULL;
     PyObject *const args[] = {SLOT(recording, Recording, tree), SLOT(given, Given, arrays), made};
-    PyObject *result = PyObject_Vectorcall(filled, args, 3, NULL);
+    PyObject *result = is_first(args[0]) ? Py_NewRef(PyList_GET_ITEM(made, 0))
+                                         : PyObject_Vectorcall(filled, args, 3, NULL);
     Py_DECREF(made);
     return result;
 }
@@ -236,4 +170,105 @@ static PyObject *repeat(PyObject *module, PyObject *const *args, Py_ssize_t coun
         PyErr_Clear(); /* Python meets the error again, and knows what to do about it */
     }
     return PyObject_Vectorcall(slow[F_repeat], args, count, NULL);
+}
+
+/* --- what a call depends on ------------------------------------------------------------------- */
+
+/* Whether the names of a function stand for what they stood for; -1 after an error. */
+static int names_hold(PyObject *named)
+{
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(named); i++) {
+        PyObject *entry = PyList_GET_ITEM(named, i); /* mapping, name, value */
+        PyObject *mapping = PyTuple_GET_ITEM(entry, 0), *value = PyTuple_GET_ITEM(entry, 2);
+        if (!PyDict_CheckExact(mapping))
+            return 0;
+        PyObject *found = PyDict_GetItemWithError(mapping, PyTuple_GET_ITEM(entry, 1));
+        if (!found && PyErr_Occurred())
+            return -1;
+        if ((found ? found : missing) != value)
+            return 0;
+    }
+    return 1;
+}
+
+static int functions_hold(PyObject *functions)
+{
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(functions); i++) {
+        PyObject *entry = PyList_GET_ITEM(functions, i);
+        PyFunctionObject *f = (PyFunctionObject *)PyTuple_GET_ITEM(entry, 0);
+        PyObject *found[] = {f->func_code, f->func_defaults, f->func_kwdefaults};
+        for (int k = 0; k < 3; k++)
+            if ((found[k] ? found[k] : Py_None) != PyTuple_GET_ITEM(entry, k + 1))
+                return 0;
+    }
+    return 1;
+}
+
+/* 1 if everything is as it was, 0 if Python has to see, -1 after an error. */
+static int all_hold(PyObject *guards)
+{
+    int code = names_hold(SLOT(guards, Guards, _named));
+    if (code > 0)
+        code = functions_hold(SLOT(guards, Guards, _functions));
+    PyObject *checks = SLOT(guards, Guards, _checks);
+    for (Py_ssize_t i = 0; code > 0 && i < PyList_GET_SIZE(checks); i++) {
+        PyObject *check = Py_NewRef(PyList_GET_ITEM(checks, i));
+        PyObject *result = PyObject_CallNoArgs(check);
+        code = result ? result == Py_True : -1;
+        Py_DECREF(check);
+        Py_XDECREF(result);
+    }
+    return code;
+}
+
+static PyObject *hold(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    int code = count == 1 && IS(args[0], Guards) ? all_hold(args[0]) : 0;
+    if (code)
+        return code < 0 ? NULL : Py_NewRef(Py_True);
+    return PyObject_Vectorcall(slow[F_hold], args, count, NULL);
+}
+
+/* The recording of a call with such arguments, if it depends on nothing but constants that are what
+   they were; borrowed. NULL, perhaps with an error, if Python has to look. */
+static PyObject *recording_for(PyObject *recorded, PyObject *given)
+{
+    PyObject *now, *recordings = SLOT(recorded, Recorded, recordings);
+    PyObject *list = PyDict_GetItemWithError(recordings, SLOT(given, Given, key));
+    if (!list || PyList_GET_SIZE(list) != 1 || PyContextVar_Get(settings, NULL, &now) < 0)
+        return NULL;
+    PyObject *found = PyList_GET_ITEM(list, 0), *guards = SLOT(found, Recording, guards);
+    int fits = now && SLOT(found, Recording, settings) == now &&
+               SLOT(now, Settings, fuse) == Py_True && IS(guards, Guards) &&
+               !PyList_GET_SIZE(SLOT(guards, Guards, arrays)) &&
+               is_of_now(SLOT(found, Recording, replay));
+    Py_XDECREF(now);
+    if (!fits || all_hold(guards) <= 0)
+        return NULL;
+    return found;
+}
+
+static PyObject *call_recorded(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    PyObject *result = NULL, *r = args[0];
+    if (count == 3 && IS(r, Recorded) && PyTuple_CheckExact(args[1]) &&
+        PyDict_CheckExact(args[2]) && !PyDict_GET_SIZE(args[2]) &&
+        PyAnySet_CheckExact(SLOT(r, Recorded, free)) &&
+        !PyUnicode_GET_LENGTH(SLOT(r, Recorded, never))) {
+        PyObject *given = given_of(args[1], SLOT(r, Recorded, free));
+        PyObject *found = given ? Py_XNewRef(recording_for(r, given)) : NULL;
+        if (found)
+            result = repeated(found, given);
+        Py_XDECREF(found);
+        Py_XDECREF(given);
+        if (result && add_to(r, &Recorded, Recorded_repeated, 1) == 0) {
+            Py_SETREF(SLOT(r, Recorded, unused), Py_NewRef(zero));
+            return result;
+        }
+        Py_XDECREF(result);
+        if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_Exception))
+            return NULL;
+        PyErr_Clear(); /* Python meets the error again, and knows what to do about it */
+    }
+    return PyObject_Vectorcall(slow[F_call_recorded], args, count, NULL);
 }

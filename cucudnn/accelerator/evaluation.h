@@ -145,10 +145,8 @@ static PyObject *kernel_run(PyObject *step, PyObject *order, PyObject *device, P
     PyObject *read = data_of(SLOT(step, KernelStep, arguments), order);
     PyObject *numbers = read ? data_of(SLOT(step, KernelStep, scalars), order) : NULL;
     PyObject *made = numbers ? allocated(slots, device, sizes) : NULL;
-    if (made) {
-        PyObject *const call[] = {SLOT(step, KernelStep, call), read, made, numbers};
-        done = PyObject_VectorcallMethod(word_run, call, 4, NULL);
-    }
+    if (made)
+        done = launched(SLOT(step, KernelStep, call), read, made, numbers);
     for (Py_ssize_t i = 0; done && i < PyTuple_GET_SIZE(slots); i++) {
         PyObject *node = PyList_GetItem(order, PyLong_AsSsize_t(PyTuple_GET_ITEM(slots, i)));
         if (node) {

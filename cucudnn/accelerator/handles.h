@@ -116,12 +116,17 @@ static int leave_context(PyObject *context)
     return -1;
 }
 
-/* Give the recording lock up, whatever error is set. */
-static PyObject *give_up_lock(PyObject *result)
+/* Give a lock up that this thread has, whatever error is set. */
+static void give_up(PyObject *lock)
 {
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
-    lock_give_up((Lock *)recording); /* which this thread has */
+    lock_give_up((Lock *)lock);
     PyErr_Restore(type, value, traceback);
+}
+
+static PyObject *give_up_lock(PyObject *result)
+{
+    give_up(recording);
     return result;
 }

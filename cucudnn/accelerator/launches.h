@@ -64,6 +64,89 @@ typedef void (*HostEntry)(void *kernel, const int64_t *words, int64_t count, int
 typedef int (*CudaLaunch)(void *kernel, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
                           unsigned, void *stream, void **parameters, void **extra);
 
+static int is_never(PyObject *compiles) { return !PyUnicode_CompareWithASCIIString(compiles, "never"); }
+
+/* Whether machine code may be called with the settings of now. */
+static int may_be_compiled(void)
+{
+    PyObject *now;
+    if (PyContextVar_Get(settings, NULL, &now) < 0 || !now)
+        return 0;
+    int code = !is_never(SLOT(now, Settings, compile));
+    Py_DECREF(now);
+    return code;
+}
+
+/* What a slot has, if that is a pointer. */
+static void *pointer_in(PyObject *number)
+{
+    void *pointer = number && PyLong_CheckExact(number) ? PyLong_AsVoidPtr(number) : NULL;
+    if (!pointer)
+        PyErr_Clear();
+    return pointer;
+}
+
+/* CuPy's current stream; 0 if that cannot be told, or there are several on the device. */
+static int put_stream(PyObject *device, void **stream)
+{
+    PyObject *streams = PyObject_GetAttr(device, word_streams);
+    int one = streams == Py_None;
+    Py_XDECREF(streams);
+    PyObject *now = one && current_stream ? PyObject_CallNoArgs(current_stream) : NULL;
+    PyObject *number = now ? PyObject_GetAttr(now, word_ptr) : NULL;
+    Py_XDECREF(now);
+    if (number)
+        *stream = PyLong_AsVoidPtr(number);
+    int code = number && !PyErr_Occurred();
+    Py_XDECREF(number);
+    PyErr_Clear();
+    return code;
+}
+
+/* Whether a call of a kernel was launched before, and needs nothing but its words. */
+static int was_launched(PyObject *call)
+{
+    return (IS(call, HostCall) && pointer_in(SLOT(call, HostCall, pointer))) ||
+           (IS(call, CudaCall) && pointer_in(SLOT(call, CudaCall, pointer)));
+}
+
+/* Launch such a kernel: 1 if it was done, 0 if it is for Python, perhaps with an error. */
+static int launch_known(PyObject *call, PyObject *read, PyObject *made, PyObject *numbers)
+{
+    int64_t words[MOST_WORDS];
+    void *stream;
+    if (IS(call, HostCall)) {
+        void *kernel = pointer_in(SLOT(call, HostCall, pointer));
+        if (!kernel || !host_entry || !may_be_compiled() ||
+            pack(SLOT(call, HostCall, packing), read, made, numbers, words) < 0)
+            return 0;
+        ((HostEntry)PyLong_AsVoidPtr(host_entry))(
+            kernel, words, PyLong_AsLongLong(SLOT(call, HostCall, units)),
+            PyLong_AsLongLong(SLOT(call, HostCall, grain)));
+        return 1;
+    }
+    if (!IS(call, CudaCall))
+        return 0;
+    void *kernel = pointer_in(SLOT(call, CudaCall, pointer)), *parameters[] = {words};
+    if (!kernel || !cuda_launch || !put_stream(SLOT(call, CudaCall, device), &stream) ||
+        pack(SLOT(call, CudaCall, packing), read, made, numbers, words) < 0)
+        return 0;
+    CudaLaunch launch = (CudaLaunch)PyLong_AsVoidPtr(cuda_launch);
+    return !launch(kernel, (unsigned)PyLong_AsUnsignedLongMask(SLOT(call, CudaCall, blocks)), 1, 1,
+                   (unsigned)PyLong_AsUnsignedLongMask(SLOT(call, CudaCall, threads)), 1, 1, 0,
+                   stream, parameters, NULL);
+}
+
+/* Launch a kernel; None, or NULL after an error. */
+static PyObject *launched(PyObject *call, PyObject *read, PyObject *made, PyObject *numbers)
+{
+    if (launch_known(call, read, made, numbers))
+        Py_RETURN_NONE;
+    PyErr_Clear(); /* Python meets the error again */
+    PyObject *const args[] = {call, read, made, numbers};
+    return PyObject_VectorcallMethod(word_run, args, 4, NULL);
+}
+
 static PyObject *run_on_host(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
     int64_t words[MOST_WORDS];

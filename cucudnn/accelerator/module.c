@@ -25,14 +25,17 @@
 #include "handles.h"
 #include "addresses.h"
 #include "tape.h"
+#include "attributes.h"
 #include "views.h"
 #include "recording.h"
 #include "operators.h"
 #include "signatures.h"
+#include "launches.h"
 #include "evaluation.h"
+#include "replays.h"
+#include "endings.h"
 #include "calls.h"
 #include "memory.h"
-#include "launches.h"
 
 /* stand_in(name, function): the function here of that name, which hands to the function of Python
    what it does not do. */

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from ..accelerator import accelerated, tell, told
 from .caller import PACKAGE
 from .ndarray import ndarray
 from .random_stream import Stream
@@ -29,6 +30,7 @@ MANY = 400  # things to look at: a call would be as slow as recording
 Guard = Callable[[], bool]
 
 _MISSING = object()
+tell("missing", _MISSING)
 _IMMUTABLE = {
     type(None), bool, int, float, complex, str, bytes, range, type(Ellipsis), type(NotImplemented),
     object,
@@ -68,6 +70,7 @@ class UnguardableError(Exception):
     """Something that a function depends on cannot be looked at."""
 
 
+@told
 class Guards:
     """The things that a function depends on, with what they were when it was looked at.
 
@@ -89,11 +92,17 @@ class Guards:
     UnguardableError
     """
 
+    __slots__ = (
+        "_attributes", "_checks", "_functions", "_globals", "_keep", "_modules", "_named", "_owners",
+        "arrays", "has_classes",
+    )  # fmt: skip
+
     def __init__(self, function: Any, objects: Iterable[Any] = ()) -> None:
         self.arrays: list[ndarray] = []
         self.has_classes = False
         self._checks: list[Guard] = []
-        self._named: list[tuple[Any, str, Any]] = []  # `get` of mappings, names, and values there
+        self._named: list[tuple[Any, str, Any]] = []  # mappings, names, and values there
+        self._functions: list[tuple[Any, Any, Any, Any]] = []  # with code and defaults
         self._keep: dict[int, Any] = {}  # by identity, so that none is used again
         self._globals: set[tuple[int, str]] = set()
         self._attributes: set[str] = set()
@@ -104,17 +113,6 @@ class Guards:
             self._visit(x)
         self._visit_attributes()
         self._visit_libraries()
-
-    def hold(self) -> bool:
-        """Whether everything is still as it was."""
-        for look_up, name, value in self._named:
-            found = look_up(name, _MISSING)
-            if found is not value and not _is_same(found, value):
-                return False
-        for check in self._checks:  # noqa: SIM110 - a generator would take twice the time
-            if not check():
-                return False
-        return True
 
     def objects(self) -> list[Any]:
         """Everything that was looked at."""
@@ -222,9 +220,7 @@ class Guards:
         if getattr(f, "__builtins__", None) is not vars(builtins):
             raise UnguardableError("its builtins are its own")
         code, defaults, named = f.__code__, f.__defaults__, f.__kwdefaults__
-        self._checks.append(
-            lambda: f.__code__ is code and f.__defaults__ is defaults and f.__kwdefaults__ is named
-        )
+        self._functions.append((f, code, defaults, named))
         self._visit(defaults)
         self._visit(named)
         self._owners.append(vars(f))
@@ -259,11 +255,11 @@ class Guards:
         )
         if name not in _PURE and not known:
             raise UnguardableError(f"{name} does more than compute")
-        self._named += [(names.get, name, _MISSING), (vars(builtins).get, name, found)]
+        self._named += [(names, name, _MISSING), (vars(builtins), name, found)]
 
     def _visit_slot(self, names: Any, name: str) -> None:
         found = names.get(name, _MISSING)
-        self._named.append((names.get, name, found))
+        self._named.append((names, name, found))
         if found is not _MISSING:
             self._visit(found)
 
@@ -306,9 +302,25 @@ class Guards:
                     or not (isinstance(value, (types.ModuleType, type)) or _is_library(value))
                 ):
                     raise UnguardableError(f"{module.__name__}.{name} does more than compute")
-                self._named.append((held.get, name, value))
+                self._named.append((held, name, value))
                 if isinstance(value, types.ModuleType) and value not in self._modules:
                     self._modules.append(value)
+
+
+@accelerated
+def hold(guards: Guards) -> bool:
+    """Whether everything is still as it was."""
+    for names, name, value in guards._named:
+        found = names.get(name, _MISSING)
+        if found is not value and not _is_same(found, value):
+            return False
+    for f, code, defaults, named in guards._functions:
+        if not (f.__code__ is code and f.__defaults__ is defaults and f.__kwdefaults__ is named):
+            return False
+    for check in guards._checks:  # noqa: SIM110 - a generator would take twice the time
+        if not check():
+            return False
+    return True
 
 
 def _draws(x: Any) -> bool:
@@ -422,4 +434,6 @@ def _feeds_operator(steps: list[dis.Instruction]) -> bool:
     return simple and len(following) > 1 and following[1].opname in _OPERATORS
 
 
-__all__ = ["Guards", "UnguardableError", "are_same", "bits", "contents", "used_only_in_operators"]
+__all__ = [
+    "Guards", "UnguardableError", "are_same", "bits", "contents", "hold", "used_only_in_operators",
+]  # fmt: skip

@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
 from typing import Any, NamedTuple, ParamSpec, TypeVar, overload
 
+from ..accelerator import accelerated, told
 from ..graph import ops
 from ..graph.node import Node
 from ..lowering import device as devices
@@ -19,7 +20,7 @@ from ..lowering import evaluate as evaluation
 from ..lowering.replay import Draft
 from ..settings import current
 from . import unit
-from .guards import Guards, UnguardableError, used_only_in_operators
+from .guards import Guards, UnguardableError, hold, used_only_in_operators
 from .parameter import Parameter
 from .recordings import FailedError, Given, Recording, are_apart, given, recording_of, repeat
 from .returned import UnfitError, arrays_in
@@ -116,13 +117,13 @@ def _jitted(function: Any, names: tuple[str, ...]) -> Any:
         if wrong:
             raise ValueError(f"jit: {function.__name__} has no parameter {wrong[0]}")
     recorded = Recorded(function, names)
-    repeated, state = recorded.__call__, unit.state
+    state = unit.state
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         if state.waiting is not None or (unit.has_traced and state.tracing):
             return function(*args, **kwargs)
-        return repeated(args, kwargs)
+        return call_recorded(recorded, args, kwargs)
 
     setattr(call, JITTED, function)
     setattr(call, RECORDED, recorded)
@@ -152,8 +153,14 @@ def jit_info(function: Callable[..., Any], /) -> JitInfo:
     return JitInfo(recorded.repeated, recorded.recorded, recorded.called, recorded.reason)
 
 
+@told
 class Recorded:
     """A function, and the recordings of its calls."""
+
+    __slots__ = (
+        "called", "free", "function", "never", "reason", "recorded", "recordings", "repeated",
+        "unused",
+    )  # fmt: skip
 
     def __init__(self, function: Any, names: Sequence[str]) -> None:
         self.function = function
@@ -227,7 +234,7 @@ class Recorded:
                         draft = _draft(results)
             except Exception:
                 clean = not (watch.why or watch.written or watch.draws)
-                clean = clean and guards.hold() and given.unchanged()
+                clean = clean and hold(guards) and given.unchanged()
                 if clean and any(p.derived for p in parameters.values()):
                     self.free = frozenset()  # perhaps because they are no floats
                     return self._called(args, kwargs, LOOKED_AT)
@@ -250,7 +257,7 @@ class Recorded:
             return self._stop("it returned nothing that waited, or arrays of several devices")
         if draft.waited:
             return "other arrays waited for what it overwrites"
-        if not (guards.hold() and given.unchanged()):
+        if not (hold(guards) and given.unchanged()):
             return self._stop("what it depends on changed while it ran")
         fixed = {i for i, p in parameters.items() if not _is_free(p, draft)}
         if fixed:
@@ -288,6 +295,12 @@ class Recorded:
                 "decorated", RuntimeWarning, stacklevel=6,
             )  # fmt: skip
         return self._stop(f"it {watch.why} ({where})")
+
+
+@accelerated
+def call_recorded(recorded: Recorded, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """`recorded(args, kwargs)`."""
+    return recorded(args, kwargs)
 
 
 def _free(function: Any, names: Sequence[str]) -> frozenset[int]:

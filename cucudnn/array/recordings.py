@@ -13,10 +13,10 @@ from ..graph import ops
 from ..graph.node import Node, Storage, new_node
 from ..lowering import evaluate as evaluation
 from ..lowering.log import catch_up, logs, recording, versions
-from ..lowering.replay import Draft, Replay
+from ..lowering.replay import Draft, Replay, run_replay
 from ..lowering.writes import SMALL
 from ..settings import Settings, current
-from .guards import Guards, are_same, bits, contents
+from .guards import Guards, are_same, bits, contents, hold
 from .ndarray import ndarray, wrap
 from .parameter import Parameter
 from .random_generator import shared
@@ -237,7 +237,7 @@ class Recording:
         guards = self.guards
         return (
             self.replay.is_current()
-            and guards.hold()
+            and hold(guards)
             and (not guards.arrays or are_apart(given, guards))
         )
 
@@ -281,7 +281,7 @@ def repeat(call: Recording, given: Given) -> Any:
             memory[slot] = given.numbers[which]
         taken = [draw.put(memory) for draw in call.draws] if call.draws else []
         try:
-            call.replay.run(memory)
+            run_replay(call.replay, memory)
             if call.written:
                 call.publish(given, memory)
         except Exception as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from ..accelerator import tell
 from ..graph.node import Node
 from ..lowering.replay import Draft
 from .ndarray import ndarray, view
@@ -33,6 +34,9 @@ class Place(NamedTuple):
     made: bool
     number: int
     geometry: Any  # None: the whole of it
+
+
+tell("Place", Place)
 
 
 class Template:

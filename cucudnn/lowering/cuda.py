@@ -19,7 +19,7 @@ import numpy as np
 from cuda.bindings import driver
 from cupy.cuda import function as cupy_function
 
-from ..accelerator import accelerated
+from ..accelerator import accelerated, tell, told
 from ..errors import CompileError, DeviceError
 from ..graph.dtypes import DType
 from ..graph.node import Node
@@ -135,16 +135,21 @@ class CudaProgram(Program):
         return CudaCall(self, launch)
 
 
+@told
 class CudaCall(Call):
     """A program on given extents."""
+
+    __slots__ = ("blocks", "device", "packing", "pointer", "threads")
 
     def __init__(self, program: CudaProgram, launch: Launch) -> None:
         kernel = program.kernel
         self.program: CudaProgram = program
         self.launch = launch
+        self.device = program.device
         self.grid = render_cuda.grid(kernel, launch)
+        self.blocks, self.threads = self.grid.blocks, self.grid.threads
         self.packing = dialect.Packing(kernel, launch, render_cuda.extra_words(kernel))
-        self.pointer = 0  # to the function, once it was called
+        self.pointer = 0  # to a function that needs nothing but its words, once it was called
 
     def ready(
         self,
@@ -174,21 +179,18 @@ class CudaCall(Call):
     def run(
         self, arguments: Sequence[Buffer], outputs: Sequence[Buffer], scalars: Sequence[Any]
     ) -> None:
-        program, grid = self.program, self.grid
+        program = self.program
         if program.kernel.few or program.device.streams is not None:
             super().run(arguments, outputs, scalars)
             return
         stream = cupy.cuda.get_current_stream().ptr
-        function, blocks, threads = self.pointer or self._pointer(), grid.blocks, grid.threads
+        self.pointer = function = int(program.function.ptr)
+        blocks, threads = self.blocks, self.threads
         cuda_driver.check(
             launch_on_cuda(
                 self.packing, arguments, outputs, scalars, function, blocks, threads, stream
             )
         )
-
-    def _pointer(self) -> int:
-        self.pointer = int(self.program.function.ptr)
-        return self.pointer
 
     def member(self) -> Member | None:
         grid, kernel, function = self.grid, self.program.kernel, self.program.function
@@ -457,6 +459,7 @@ class CudaDevice(Device):
 
 _meeting = threading.RLock()  # a finaliser may come in between
 _current_stream = cupy.cuda.get_current_stream
+tell("current_stream", _current_stream)
 
 
 @functools.cache

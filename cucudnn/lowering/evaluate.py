@@ -35,6 +35,7 @@ EARLY = 32  # operations: so many take longer to record than an evaluation takes
 
 _plans: dict[str, PlanCache] = {}
 editions: defaultdict[str, int] = defaultdict(int)  # by device, how often plans were forgotten
+tell("editions", editions)
 
 
 @told

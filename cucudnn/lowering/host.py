@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..accelerator import accelerated
+from ..accelerator import accelerated, told
 from ..graph import dtypes, shapes
 from ..graph.dtypes import DType
 from ..graph.node import Node
@@ -91,11 +91,15 @@ class HostProgram(Program):
         return HostCall(self, launch)
 
 
+@told
 class HostCall(Call):
     """A program on given extents."""
 
+    __slots__ = ("grain", "packing", "pointer", "units")
+
     def __init__(self, program: HostProgram, launch: Launch) -> None:
         kernel = program.kernel
+        self.pointer = 0  # to machine code that runs on few units, once it has run
         self.program: HostProgram = program
         self.launch = launch
         self.work = program.work(launch)
@@ -159,6 +163,7 @@ class HostCall(Call):
             return
         units, grain = self.units, self.grain
         if self.is_brief:
+            self.pointer = program.function
             run_on_host(self.packing, arguments, outputs, scalars, program.function, units, grain)
             return
         words = self.packing.packed(arguments, outputs, scalars)

@@ -197,6 +197,12 @@ class Replay:
 
 
 @accelerated
+def run_replay(replay: Replay, memory: list[Any]) -> None:
+    """`replay.run(memory)`."""
+    replay.run(memory)
+
+
+@accelerated
 def run_again(step: KernelStep, memory: list[Any], device: Device, sizes: list[int]) -> None:
     """Run a kernel that writes to new memory."""
     arguments = [memory[i] for i in step.arguments]
@@ -213,4 +219,4 @@ def _allocated(step: Step, memory: list[Any], device: Device, sizes: list[int]) 
     return outputs
 
 
-__all__ = ["Draft", "Replay"]
+__all__ = ["Draft", "Replay", "run_replay"]
