@@ -248,19 +248,157 @@ static PyObject *recording_for(PyObject *recorded, PyObject *given)
     return found;
 }
 
+#define MOST_ARGUMENTS 16
+
+/* What arguments are, without an object for it. */
+typedef struct {
+    PyObject *nodes[MOST_ARGUMENTS], *storages[MOST_ARGUMENTS], *numbers[MOST_ARGUMENTS];
+    Py_ssize_t arrays, floats;
+} Arguments;
+
+/* Whether an array is as the next five items of a key say. */
+static int is_array_of(PyObject *x, PyObject *const *key, Arguments *arguments)
+{
+    PyObject *node = stored_node(x), *storage = SLOT(x, Array, _storage);
+    Py_ssize_t first = 0;
+    int64_t address;
+    if (!node || SLOT(x, Array, _geometry) != Py_None)
+        return 0;
+    while (first < arguments->arrays && arguments->storages[first] != storage)
+        first++;
+    arguments->nodes[arguments->arrays] = node;
+    arguments->storages[arguments->arrays++] = storage;
+    return NODE(node, layout) == key[0] && NODE(node, device) == key[1] &&
+           SLOT(x, Array, _scalar) == key[2] &&
+           put_address(NODE(node, data), 0, &address) == 0 &&
+           (address & 15) == PyLong_AsLong(key[3]) && first == PyLong_AsSsize_t(key[4]);
+}
+
+/* Whether arguments are those of a key, as `given` makes it. */
+static int are_arguments_of(PyObject *args, PyObject *key, Arguments *arguments)
+{
+    Py_ssize_t at = 0, length = PyTuple_GET_SIZE(key);
+    arguments->arrays = arguments->floats = 0;
+    if (PyTuple_GET_SIZE(args) > MOST_ARGUMENTS)
+        return 0;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); i++) {
+        PyObject *x = PyTuple_GET_ITEM(args, i), *const *items = &PyTuple_GET_ITEM(key, at);
+        if (IS(x, Array)) {
+            if (at + 5 > length || !is_array_of(x, items, arguments))
+                return 0;
+            at += 5;
+        } else {
+            if (!PyFloat_CheckExact(x) || at == length || items[0] != Parameter)
+                return 0;
+            arguments->numbers[arguments->floats++] = x;
+            at++;
+        }
+    }
+    return at == length;
+}
+
+/* Put what pairs of slot and number say into memory. */
+static int put_pairs(PyObject *memory, PyObject *pairs, PyObject *const *objects, int are_nodes)
+{
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(pairs); i++) {
+        PyObject *pair = PyList_GET_ITEM(pairs, i);
+        PyObject *object = objects[PyLong_AsSsize_t(PyTuple_GET_ITEM(pair, 1))];
+        if (are_nodes)
+            object = NODE(object, data);
+        if (object == Py_None || PyList_SetItem(memory, PyLong_AsSsize_t(PyTuple_GET_ITEM(pair, 0)),
+                                                Py_NewRef(object)) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Key, recording and `free` of the last call, if this one is to be repeated from it. */
+static PyObject *last_for(PyObject *recorded, PyObject *args, Arguments *arguments)
+{
+    PyObject *last = SLOT(recorded, Recorded, last), *now;
+    if (!last || last == Py_None ||
+        PyTuple_GET_ITEM(last, 2) != SLOT(recorded, Recorded, free) ||
+        !are_arguments_of(args, PyTuple_GET_ITEM(last, 0), arguments) ||
+        PyContextVar_Get(settings, NULL, &now) < 0)
+        return NULL;
+    PyObject *found = PyTuple_GET_ITEM(last, 1);
+    int fits = SLOT(found, Recording, settings) == now &&
+               is_of_now(SLOT(found, Recording, replay)) &&
+               all_hold(SLOT(found, Recording, guards)) > 0;
+    Py_XDECREF(now);
+    return fits ? Py_NewRef(last) : NULL;
+}
+
+/* The same call as the last one, with other arrays and numbers. */
+static PyObject *repeated_directly(PyObject *recorded, PyObject *args)
+{
+    Arguments arguments;
+    PyObject *last = last_for(recorded, args, &arguments), *context = NULL, *memory = NULL;
+    PyObject *found = last ? PyTuple_GET_ITEM(last, 1) : NULL, *made = NULL, *result = NULL;
+    if (found)
+        context = entered(SLOT(SLOT(found, Recording, replay), Replay, device));
+    if (context) {
+        PyObject *kept = SLOT(found, Recording, memory);
+        /* others may have written to them while this thread waited */
+        if (are_arguments_of(args, PyTuple_GET_ITEM(last, 0), &arguments))
+            memory = PyList_GetSlice(kept, 0, PyList_GET_SIZE(kept));
+        if (memory &&
+            (put_pairs(memory, SLOT(found, Recording, arrays), arguments.nodes, 1) < 0 ||
+             put_pairs(memory, SLOT(found, Recording, numbers), arguments.numbers, 0) < 0 ||
+             replayed(SLOT(found, Recording, replay), memory) < 0))
+            Py_CLEAR(memory);
+        if (left(context) < 0)
+            Py_CLEAR(memory);
+    }
+    if (memory)
+        made = handles_on(SLOT(found, Recording, outputs), memory);
+    if (made)
+        result = Py_NewRef(PyList_GET_ITEM(made, 0));
+    Py_XDECREF(made);
+    Py_XDECREF(memory);
+    Py_XDECREF(last);
+    return result;
+}
+
+/* Whether a recording can be repeated without more ado. */
+static int is_direct(PyObject *found)
+{
+    return is_first(SLOT(found, Recording, tree)) &&
+           !PyList_GET_SIZE(SLOT(found, Recording, draws)) &&
+           !PyList_GET_SIZE(SLOT(found, Recording, written)) &&
+           IS(SLOT(found, Recording, replay), Replay);
+}
+
+/* A call by its key. */
+static PyObject *repeated_by_key(PyObject *recorded, PyObject *args)
+{
+    PyObject *given = given_of(args, SLOT(recorded, Recorded, free)), *result = NULL;
+    PyObject *found = given ? Py_XNewRef(recording_for(recorded, given)) : NULL;
+    if (found)
+        result = repeated(found, given);
+    if (result && is_direct(found)) {
+        PyObject *last =
+            PyTuple_Pack(3, SLOT(given, Given, key), found, SLOT(recorded, Recorded, free));
+        if (last)
+            Py_XSETREF(SLOT(recorded, Recorded, last), last);
+        else
+            Py_CLEAR(result);
+    }
+    Py_XDECREF(found);
+    Py_XDECREF(given);
+    return result;
+}
+
 static PyObject *call_recorded(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
     PyObject *result = NULL, *r = args[0];
     if (count == 3 && IS(r, Recorded) && PyTuple_CheckExact(args[1]) &&
         PyDict_CheckExact(args[2]) && !PyDict_GET_SIZE(args[2]) &&
         PyAnySet_CheckExact(SLOT(r, Recorded, free)) &&
-        !PyUnicode_GET_LENGTH(SLOT(r, Recorded, never))) {
-        PyObject *given = given_of(args[1], SLOT(r, Recorded, free));
-        PyObject *found = given ? Py_XNewRef(recording_for(r, given)) : NULL;
-        if (found)
-            result = repeated(found, given);
-        Py_XDECREF(found);
-        Py_XDECREF(given);
+        !PyUnicode_GET_LENGTH(SLOT(r, Recorded, never)) && !tracing()) {
+        result = repeated_directly(r, args[1]);
+        if (!result && !PyErr_Occurred())
+            result = repeated_by_key(r, args[1]);
         if (result && add_to(r, &Recorded, Recorded_repeated, 1) == 0) {
             Py_SETREF(SLOT(r, Recorded, unused), Py_NewRef(zero));
             return result;

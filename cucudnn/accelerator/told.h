@@ -50,7 +50,7 @@ typedef struct {
     each(Guards, _named) each(Guards, _functions) each(Guards, _checks) each(Guards, arrays)
 #define RECORDED_SLOTS(each)                                                                       \
     each(Recorded, recordings) each(Recorded, free) each(Recorded, never)                          \
-        each(Recorded, unused) each(Recorded, repeated)
+        each(Recorded, unused) each(Recorded, repeated) each(Recorded, last)
 #define BLOCK_SLOTS(each)                                                                          \
     each(Block, address) each(Block, memory) each(Block, home) each(Block, is_big)
 #define LOAN_SLOTS(each) each(Loan, block)

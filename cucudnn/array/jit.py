@@ -158,39 +158,20 @@ class Recorded:
     """A function, and the recordings of its calls."""
 
     __slots__ = (
-        "called", "free", "function", "never", "reason", "recorded", "recordings", "repeated",
-        "unused",
+        "called", "free", "function", "last", "never", "reason", "recorded", "recordings",
+        "repeated", "unused",
     )  # fmt: skip
 
     def __init__(self, function: Any, names: Sequence[str]) -> None:
         self.function = function
         self.recordings: dict[Any, list[Recording]] = {}
         self.free = _free(function, names)
+        # key, recording and `free` of the last call that C has repeated
+        self.last: tuple[Any, Recording, frozenset[int]] | None = None
         self.never = ""  # why it is called each time
         self.unused = 0  # recordings made since one was used
         self.repeated = self.recorded = self.called = 0  # calls
         self.reason = ""  # of the last one that was not recorded
-
-    def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The call, as a unit of evaluation."""
-        settings = current()
-        if self.never or not settings.fuse:
-            return self._called(args, kwargs, self.never or "nothing is fused")
-        try:
-            arguments = given(args, kwargs, self.free)
-        except UnfitError as why:
-            return self._called(args, kwargs, str(why))
-        found = self.recordings.get(arguments.key)
-        for recorded in found or ():
-            if recorded.holds(settings, arguments):
-                self.unused = 0
-                try:
-                    result = repeat(recorded, arguments)
-                except FailedError as why:
-                    return self._called(args, kwargs, str(why))
-                self.repeated += 1
-                return result
-        return self._first(arguments, args, kwargs)
 
     def _called(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str) -> Any:
         self._count(why)
@@ -299,8 +280,25 @@ class Recorded:
 
 @accelerated
 def call_recorded(recorded: Recorded, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """`recorded(args, kwargs)`."""
-    return recorded(args, kwargs)
+    """The call, as a unit of evaluation."""
+    settings = current()
+    if recorded.never or not settings.fuse:
+        return recorded._called(args, kwargs, recorded.never or "nothing is fused")
+    try:
+        arguments = given(args, kwargs, recorded.free)
+    except UnfitError as why:
+        return recorded._called(args, kwargs, str(why))
+    found = recorded.recordings.get(arguments.key)
+    for call in found or ():
+        if call.holds(settings, arguments):
+            recorded.unused = 0
+            try:
+                result = repeat(call, arguments)
+            except FailedError as why:
+                return recorded._called(args, kwargs, str(why))
+            recorded.repeated += 1
+            return result
+    return recorded._first(arguments, args, kwargs)
 
 
 def _free(function: Any, names: Sequence[str]) -> frozenset[int]:
