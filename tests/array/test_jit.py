@@ -271,22 +271,17 @@ def test_the_layer_with_a_torch_tensor():
 
 
 @pytest.fixture
-def recorded(monkeypatch):
+def recorded():
     """A decorator. `f.ran()` is how many calls were not repeated from a recording."""
-    repeated = []
-    repeat = jit_module.repeat
-    monkeypatch.setattr(
-        jit_module, "repeat", lambda r, given: (repeated.append(r), repeat(r, given))[1]
-    )
 
     def decorate(function):
         owner, calls = jit_module.Recorded(function, ()), []
 
         def call(*args, **kwargs):
             calls.append(1)
-            return owner(args, kwargs)
+            return jit_module.call_recorded(owner, args, kwargs)
 
-        call.ran = lambda: len(calls) - len(repeated)
+        call.ran = lambda: len(calls) - owner.repeated
         call.owner = owner
         return call
 
