@@ -37,26 +37,58 @@ static int is_asked(PyObject *asked, int which)
     return 0;
 }
 
-/* Which views somebody holds, of what is asked for or was there before, and the views that these are
-   views of. 0 if somebody holds more than that. */
-static int see_views(PyObject *asked, char *needed)
+/* Whether an array that is not asked for may be held: 1, or 2 if it was computed on the way, where
+   it was not stored; 0 if nothing is known of it. */
+static int is_kept(PyObject *kept, int which)
+{
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(kept); i++) {
+        PyObject *entry = PyTuple_GET_ITEM(kept, i); /* call, computed or not */
+        if (PyLong_AsLong(PyTuple_GET_ITEM(entry, 0)) == which)
+            return PyTuple_GET_ITEM(entry, 1) == Py_True ? 2 : 1;
+    }
+    return 0;
+}
+
+/* Which calls are still to be made: whose arrays somebody holds, and what these need, but for what is
+   asked for. 2 where an evaluation would have computed it. 0 if something else is held than was. */
+static int see_kept(PyObject *asked, PyObject *kept, char *needed)
 {
     memset(needed, 0, tape.count);
     for (int i = tape.count - 1; i >= 0; i--) {
-        if (!needed[i] && Py_REFCNT(tape.calls[i].handle) == 1)
+        const Step *step = tape.calls[i].step;
+        int is_held = Py_REFCNT(tape.calls[i].handle) > 1;
+        if (!(needed[i] || is_held))
             continue;
         if (is_asked(asked, i)) {
             needed[i] = 0;
             continue;
         }
-        int base = tape.calls[i].step->base;
-        if (base == NO_VIEW)
+        needed[i] = is_held && step->base == NO_VIEW ? is_kept(kept, i) : 1;
+        if (!needed[i])
             return 0;
-        needed[i] = 1;
-        if (base >= 0)
-            needed[base] = 1;
+        for (int k = 0; k < step->count; k++)
+            if (step->operands[k].kind == RESULT)
+                needed[step->operands[k].index] = 1;
     }
     return 1;
+}
+
+/* Make the calls that are still to be made. */
+static int make_kept(const char *needed)
+{
+    size_t generation = tape.generation;
+    for (int i = 0; generation == tape.generation && i < tape.count; i++) {
+        if (!needed[i] || !IS_BLANK(tape.calls[i].handle))
+            continue;
+        if (make(i) < 0)
+            return -1;
+        if (generation != tape.generation || needed[i] != 2)
+            continue;
+        PyObject *storage = SLOT(tape.calls[i].handle, Array, _storage);
+        if (storage && add_to(SLOT(storage, Storage, node), &Node, Node_needed, 1) < 0)
+            return -1;
+    }
+    return 0;
 }
 
 /* The memory for an ending; NULL, perhaps without an error, if it is not for this. */
@@ -130,7 +162,7 @@ static int ended_by(PyObject *ending, PyObject *asked)
     char needed[MOST_CALLS];
     size_t generation = tape.generation;
     if (PyObject_RichCompareBool(SLOT(ending, Ending, asked), asked, Py_EQ) <= 0 ||
-        !see_views(asked, needed))
+        !see_kept(asked, SLOT(ending, Ending, kept), needed))
         return 0;
     PyObject *context = entered(SLOT(SLOT(ending, Ending, replay), Replay, device)), *memory = NULL;
     if (context) {
@@ -146,9 +178,8 @@ static int ended_by(PyObject *ending, PyObject *asked)
         give_up_lock(NULL);
     }
     Py_XDECREF(memory);
-    for (int i = 0; !code && generation == tape.generation && i < tape.count; i++)
-        if (needed[i])
-            code = make(i);
+    if (!code && generation == tape.generation)
+        code = make_kept(needed);
     return code < 0 ? (PyErr_Occurred() ? -1 : 0) : 1;
 }
 
@@ -170,10 +201,24 @@ static int ended(PyObject *asked)
     return code;
 }
 
-/* rerun(*arrays): whether they were computed as they were before at this point. */
+/* Whether nothing is to be computed for an array. */
+static int is_there(PyObject *x)
+{
+    PyObject *storage = IS(x, Array) ? SLOT(x, Array, _storage) : NULL;
+    return storage && NODE(SLOT(storage, Storage, node), data) != Py_None;
+}
+
+/* rerun(*arrays): whether they are there, or were computed as they were before at this point. */
 static PyObject *rerun(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
-    if (tape.mode != FOLLOWING || tape.off)
+    if (tape.off)
+        Py_RETURN_FALSE; /* perhaps somebody wants to know what is read */
+    Py_ssize_t there = 0;
+    while (there < count && is_there(args[there]))
+        there++;
+    if (there == count)
+        Py_RETURN_TRUE;
+    if (tape.mode != FOLLOWING)
         Py_RETURN_FALSE;
     int code = 0;
     size_t generation = tape.generation;
@@ -192,7 +237,7 @@ static PyObject *rerun(PyObject *module, PyObject *const *args, Py_ssize_t count
         tape.fresh = 1;
         Py_RETURN_TRUE;
     }
-    if (leave_tape() < 0)
+    if (make_up(1) < 0)
         return NULL;
     Py_RETURN_FALSE;
 }
@@ -203,21 +248,30 @@ static struct {
 } last; /* the step where a way that was explored has ended */
 
 /* explored(*arrays): the calls that they come from, the numbers of the nodes that were there before,
-   and for each call the node of its float or None; None if no way was explored. */
+   for each call the node of its float or None, and its array or None if nobody holds it or it is a
+   view; None if no way was explored. */
 static PyObject *explored(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
     if (tape.mode != EXPLORING || tape.off || tape.thread != PyThread_get_thread_ident())
         Py_RETURN_NONE;
     PyObject *asked = tape.count ? asked_for(args, count) : NULL, *result = NULL;
     PyObject *inputs = asked ? PyList_New(0) : NULL, *numbers = asked ? PyList_New(0) : NULL;
+    PyObject *held = asked ? PyList_New(0) : NULL;
     for (int i = 0; inputs && i < tape.inputs_count; i++)
         if (append_number(inputs, tape.inputs[i].seq) < 0)
             Py_CLEAR(inputs);
     for (int i = 0; numbers && i < tape.count; i++)
         if (PyList_Append(numbers, tape.calls[i].number ? tape.calls[i].number : Py_None) < 0)
             Py_CLEAR(numbers);
-    if (inputs && numbers)
-        result = PyTuple_Pack(3, asked, inputs, numbers);
+    for (int i = 0; held && i < tape.count; i++) {
+        PyObject *handle = held_by(tape.calls[i].handle);
+        if (PyList_Append(held, handle && tape.calls[i].step->base == NO_VIEW ? handle : Py_None) <
+            0)
+            Py_CLEAR(held);
+    }
+    if (inputs && numbers && held)
+        result = PyObject_CallFunctionObjArgs(Explored, asked, inputs, numbers, held, NULL);
+    Py_XDECREF(held);
     Py_XDECREF(asked);
     Py_XDECREF(inputs);
     Py_XDECREF(numbers);

@@ -1,4 +1,4 @@
-/* Memory of the host: lowering/memory.py. */
+/* Memory of devices: lowering/memory.py, lowering/cuda.py. */
 
 /* A lease on a block, as a buffer; NULL without an error if there is no free block. */
 static PyObject *lent(PyObject *free, PyObject *nbytes)
@@ -55,4 +55,20 @@ static PyObject *end_loan(PyObject *module, PyObject *const *args, Py_ssize_t co
     PyObject *done = PyObject_CallMethodOneArg(SLOT(block, Block, home), word_append, block);
     Py_DECREF(block);
     return done;
+}
+
+static PyObject *take_from_pool(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    if (count != 1 || !cuda_alloc || !PyLong_CheckExact(args[0]) || args[0] == zero)
+        return PyObject_Vectorcall(slow[F_take_from_pool], args, count, NULL);
+    PyObject *memory = PyObject_CallOneArg(cuda_alloc, args[0]), *buffer = NULL;
+    PyObject *address = memory ? PyObject_GetAttr(memory, word_ptr) : NULL;
+    if (address && (buffer = PyType_GenericAlloc(Buffer.type, 0))) {
+        PUT(buffer, Buffer, address, Py_NewRef(address));
+        PUT(buffer, Buffer, nbytes, Py_NewRef(args[0]));
+        PUT(buffer, Buffer, owner, Py_NewRef(memory));
+    }
+    Py_XDECREF(address);
+    Py_XDECREF(memory);
+    return buffer;
 }

@@ -422,9 +422,11 @@ static int make_all(void)
     return code;
 }
 
-/* Make the calls on the tape, and end it. The recording lock is held meanwhile, so that they are
-   made in their order, whoever makes them. */
-static int leave_tape(void)
+static void see_ways_on(void);
+
+/* Make the calls on the tape, and end it, or explore how it goes on. The recording lock is held
+   meanwhile, so that they are made in their order, whoever makes them. */
+static int make_up(int explores)
 {
     if (tape.mode != FOLLOWING)
         return 0;
@@ -433,13 +435,17 @@ static int leave_tape(void)
     size_t generation = tape.generation;
     int code = tape.mode == FOLLOWING ? make_all() : 0;
     if (!code && tape.mode == FOLLOWING && generation == tape.generation) {
-        if (tape.count)
-            tape.calls[0].step->missed++;
-        end_tape();
+        unsigned missed = tape.count ? ++tape.calls[0].step->missed : 0;
+        if (explores && missed && !(missed & (missed - 1)))
+            see_ways_on();
+        else
+            end_tape();
     }
     give_up_lock(NULL);
     return code;
 }
+
+static int leave_tape(void) { return make_up(0); }
 
 /* Something that is no call on the tape is about to happen that changes what calls find. */
 static PyObject *catch_up(PyObject *module, PyObject *none)
@@ -636,26 +642,69 @@ static Step *put_step(Step *from, Step *step)
     return from->ways = step;
 }
 
+/* The node that a binary operation has made of a float, the operand of some place behind the
+   operation; NULL if that is no operand of what it made. */
+static PyObject *node_of_number(PyObject *made, int place)
+{
+    PyObject *storage = SLOT(made, Array, _storage);
+    PyObject *node = storage ? SLOT(storage, Storage, node) : NULL;
+    PyObject *inputs = node ? NODE(node, inputs) : NULL;
+    if (!inputs || !PyTuple_CheckExact(inputs) || PyTuple_GET_SIZE(inputs) != 2)
+        return NULL;
+    PyObject *found = PyTuple_GET_ITEM(inputs, place - 1);
+    return NODE(found, op) == scalar && PyFloat_CheckExact(NODE(found, data)) ? found : NULL;
+}
+
 /* The node that a call has made of its float, if that is one of its operands as it was given: then
    another float can stand there. Else the float is a constant. */
-static PyObject *see_number(Step *step, PyObject *const *args, PyObject *node)
+static PyObject *see_number(Step *step, PyObject *const *args, PyObject *made)
 {
-    PyObject *inputs = NODE(node, inputs);
+    PyObject *node = SLOT(SLOT(made, Array, _storage), Storage, node);
     for (int i = 1; i < step->count; i++) { /* operands come after the operation */
         Operand *operand = &step->operands[i];
         if (operand->kind != NUMBER)
             continue;
-        if (PyTuple_CheckExact(inputs) && PyTuple_GET_SIZE(inputs) == 2 &&
-            NODE(node, op) == args[0]) {
-            PyObject *leaf = PyTuple_GET_ITEM(inputs, i - 1);
-            if (NODE(leaf, op) == scalar && PyFloat_CheckExact(NODE(leaf, data)) &&
-                is_same_value(NODE(leaf, data), args[i]))
-                return leaf;
-        }
+        PyObject *found = NODE(node, op) == args[0] ? node_of_number(made, i) : NULL;
+        if (found && is_same_value(NODE(found, data), args[i]))
+            return found;
         operand->kind = CONSTANT;
         operand->value = Py_NewRef(args[i]);
     }
     return NULL;
+}
+
+/* Explore from the last call on, all being made: as if they had been explored. */
+static void see_ways_on(void)
+{
+    tape.off++; /* letting go of objects can run anything */
+    int fits = 1;
+    for (int i = 0; i < tape.inputs_count; i++) {
+        Input *input = &tape.inputs[i];
+        PyObject *reference = PyWeakref_NewRef(input->handle, NULL), *before = input->handle;
+        input->seq = PyLong_AsLongLong(NODE(input->node, seq));
+        fits = fits && reference;
+        input->handle = reference ? reference : Py_NewRef(Py_None);
+        Py_DECREF(before);
+    }
+    for (int i = 0; i < tape.count; i++) {
+        Call *call = &tape.calls[i];
+        PyObject *handle = call->handle, *number = call->number;
+        PyObject *reference = PyWeakref_NewRef(handle, NULL), *leaf_now = NULL;
+        for (int k = 1; k < call->step->count; k++)
+            if (call->step->operands[k].kind == NUMBER)
+                leaf_now = node_of_number(handle, k);
+        fits = fits && reference && !number == !leaf_now;
+        call->handle = reference ? reference : Py_NewRef(Py_None);
+        call->number = Py_XNewRef(leaf_now);
+        Py_XDECREF(number);
+        Py_DECREF(handle);
+    }
+    PyErr_Clear();
+    tape.off--;
+    tape.mode = EXPLORING;
+    tape.generation++;
+    if (!fits)
+        end_tape();
 }
 
 /* What is known of an array that a call has made. 0 if it cannot be made in another way. */
@@ -672,7 +721,7 @@ static int see_result(Step *step, PyObject *const *args, PyObject *made, PyObjec
         }
     if (step->base == NO_VIEW && (NODE(node, data) != Py_None || geometry != Py_None))
         return 0;
-    *number = Py_XNewRef(see_number(step, args, node));
+    *number = Py_XNewRef(see_number(step, args, made));
     step->shape = geometry == Py_None ? Py_NewRef(NODE(node, shape))
                                       : PyObject_GetAttr(geometry, word_shape);
     step->dtype = geometry == Py_None ? Py_NewRef(NODE(node, dtype))
@@ -790,16 +839,17 @@ static int begin_tape(int function, PyObject *const *args, Py_ssize_t count)
         return 0;
     tape.thread = PyThread_get_thread_ident();
     Step *step = way_on(tape.root, function, args, count);
-    unsigned missed = step ? step->missed : 0;
-    int explores = step ? missed && !(missed & (missed - 1)) : is_worth_exploring();
-    if (step && missed && (explores || missed > MOST_MISSED))
-        step->missed++;
-    if (explores) {
+    if (step) {
+        unsigned missed = step->missed;
+        if (missed <= MOST_MISSED || !(missed & (missed - 1)))
+            tape.mode = FOLLOWING;
+        else
+            step->missed++;
+    } else if (is_worth_exploring()) {
         if (steps_count >= MOST_STEPS)
             forget_steps();
         tape.mode = EXPLORING;
-    } else if (step && missed <= MOST_MISSED)
-        tape.mode = FOLLOWING;
+    }
     tape.at = tape.root;
     return tape.mode == FOLLOWING;
 }
@@ -826,7 +876,7 @@ static PyObject *on_tape(int function, PyObject *const *args, Py_ssize_t count)
             return handle;
     }
     if (!PyErr_Occurred())
-        leave_tape();
+        make_up(1);
     return NULL;
 }
 

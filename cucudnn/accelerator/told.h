@@ -56,7 +56,7 @@ typedef struct {
 #define LOAN_SLOTS(each) each(Loan, block)
 #define ENDING_SLOTS(each)                                                                         \
     each(Ending, replay) each(Ending, asked) each(Ending, memory) each(Ending, arrays)             \
-        each(Ending, numbers) each(Ending, outputs)
+        each(Ending, numbers) each(Ending, outputs) each(Ending, kept)
 
 /* Each class, by the name that it has in Python. */
 #define CLASSES(each)                                                                              \
@@ -93,7 +93,7 @@ static const struct {
         each(recording) each(logs) each(Signature) each(absorbing) each(constant) each(no_writes)  \
             each(host_entry) each(cuda_launch) each(loans) each(end) each(block_sizes) each(usual) \
                 each(careful) each(unit) each(state) each(array) each(whole_geometry)              \
-                    each(Parameter) each(leaf) each(statistics) each(filled) each(Op) each(Place) each(missing) each(editions) each(current_stream)
+                    each(Parameter) each(leaf) each(statistics) each(filled) each(Op) each(Place) each(missing) each(editions) each(current_stream) each(cuda_alloc) each(Explored)
 #define DECLARE(name) static PyObject *name;
 OBJECTS(DECLARE)
 
@@ -115,7 +115,7 @@ static const struct {
             each(sign, FAST) each(settle, FAST) each(pending_by_name, FAST) each(run_kernel, FAST) \
                 each(run_usual, FAST) each(run_on_host, FAST) each(launch_on_cuda, FAST)           \
                     each(given, FAST) each(run_again, FAST) each(repeat, FAST)                     \
-                        each(take_block, FAST) each(end_loan, FAST) each(product, FAST)            \
+                        each(take_block, FAST) each(end_loan, FAST) each(take_from_pool, FAST) each(product, FAST)            \
                             each(reduction, KEYWORDS) each(mean, KEYWORDS)                         \
                                 each(variance, FAST) each(rerun, FAST) each(explored, FAST)        \
                                     each(learned, FAST) each(catch_up, PLAIN) each(call_recorded, FAST) each(hold, FAST) each(run_replay, FAST) each(pause_tape, PLAIN) each(resume_tape, PLAIN)

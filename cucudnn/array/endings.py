@@ -7,15 +7,16 @@ kept of an evaluation, so that the next one needs no graph.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
-from ..accelerator import accelerated, told
+from ..accelerator import accelerated, tell, told
 from ..graph import ops
 from ..graph.node import Node, base_of
 from ..lowering import device as devices
 from ..lowering import evaluate as evaluation
 from ..lowering.replay import Draft, Replay
-from .ndarray import ndarray, node_of
+from . import unit
+from .ndarray import ndarray, node_of, ours
 
 
 @told
@@ -36,6 +37,9 @@ class Ending:
         Slots, and the call whose float is put there.
     outputs : tuple of (int, int, Node, bool)
         Slots of the results, the calls that return them, their layouts, whether they are scalars.
+    kept : tuple of (int, bool)
+        Calls whose arrays were held then but not asked for, and whether they were computed on the
+        way without being stored.
     """
 
     replay: Replay
@@ -44,19 +48,43 @@ class Ending:
     arrays: tuple[tuple[int, int, int], ...]
     numbers: tuple[tuple[int, int], ...]
     outputs: tuple[tuple[int, int, Node, bool], ...]
+    kept: tuple[tuple[int, bool], ...]
+
+
+class Explored(NamedTuple):
+    """Calls that may come again.
+
+    Attributes
+    ----------
+    asked : tuple of int
+        Which made what is asked for, a view's operand in place of a view.
+    inputs : list of int
+        The numbers of the nodes that they found.
+    floats : list of Node or None
+        For each call the node of its float.
+    held : list of ndarray or None
+        For each call its array, if somebody holds it and it is no view.
+    """
+
+    asked: tuple[int, ...]
+    inputs: list[int]
+    floats: list[Node | None]
+    held: list[ndarray | None]
+
+
+tell("Explored", Explored)
 
 
 @accelerated
 def rerun(*arrays: ndarray) -> bool:
-    """Compute arrays as they were computed before after the same calls, if they were."""
+    """Compute arrays as they were computed before after the same calls, if they were. Also true if
+    nothing is to be computed."""
     return False
 
 
 @accelerated
-def explored(*arrays: ndarray) -> tuple[tuple[int, ...], list[int], list[Node | None]] | None:
-    """The calls since the last evaluation, if they may come again: which made the arrays, a view's
-    operand in place of a view; the numbers of the nodes that they found; and for each the node of
-    its float."""
+def explored(*arrays: ndarray) -> Explored | None:
+    """The calls since the last evaluation, if they may come again."""
     return None
 
 
@@ -66,11 +94,12 @@ def learned(ending: Ending) -> None:
 
 
 def evaluate(*arrays: ndarray) -> None:
-    """Evaluate what arrays show."""
+    """Evaluate what arrays show, and before that what waits in this thread's unit."""
     if rerun(*arrays):
         return
+    unit.settle()
     found = explored(*arrays)
-    nodes = [node_of(x) for x in arrays]
+    nodes = [node_of(ours("flush", x)) for x in arrays]
     if found is None:
         evaluation.evaluate(nodes)
         return
@@ -84,18 +113,17 @@ def evaluate(*arrays: ndarray) -> None:
         draft = Draft(device, list(dict.fromkeys(roots)))
         scalars = [x._scalar and x._geometry is None for x in arrays]
         evaluation.evaluate(nodes)
-        ending = _ending(draft, roots, scalars, *found)
+        ending = _ending(draft, roots, scalars, found)
     if ending is not None:
         learned(ending)
 
 
 def _ending(
-    draft: Draft, roots: list[Node], scalars: list[bool],
-    asked: tuple[int, ...], inputs: list[int], floats: list[Node | None],
-) -> Ending | None:  # fmt: skip
+    draft: Draft, roots: list[Node], scalars: list[bool], found: Explored
+) -> Ending | None:
     """What is to be kept; None if it was no function of what the calls found."""
-    which = {seq: i for i, seq in reversed(list(enumerate(inputs)))}
-    given = {node: i for i, node in enumerate(floats) if node is not None}
+    which = {seq: i for i, seq in reversed(list(enumerate(found.inputs)))}
+    given = {node: i for i, node in enumerate(found.floats) if node is not None}
     memory: list[Any] = [None] * len(draft.shadows)
     arrays, numbers = [], []
     for slot, node in draft.leaves:
@@ -108,15 +136,22 @@ def _ending(
         else:
             return None
     slots = [draft.slot(n) for n in roots]
+    held = [
+        (call, draft.slot(x._storage.node))
+        for call, x in enumerate(found.held)
+        if x is not None and call not in found.asked
+    ]
     replay = draft.finished()
     if replay is None or (numbers and replay.knows_scalars) or replay.copied:
         return None
     outputs = tuple(
         (slot, call, draft.shadows[slot], scalar)
-        for slot, call, scalar in zip(slots, asked, scalars, strict=True)
+        for slot, call, scalar in zip(slots, found.asked, scalars, strict=True)
         if slot is not None
     )
-    return Ending(replay, asked, memory, tuple(arrays), tuple(numbers), outputs)
+    inside = {slot for step in replay.plan.steps for slot in step.inside}
+    kept = tuple((call, slot in inside) for call, slot in held)
+    return Ending(replay, found.asked, memory, tuple(arrays), tuple(numbers), outputs, kept)
 
 
 __all__ = ["Ending", "evaluate"]

@@ -20,7 +20,7 @@ from ..lowering import evaluate as evaluation
 from ..lowering import memory
 from ..lowering.device import Device
 from ..lowering.log import recording
-from . import apply, unit
+from . import apply, endings, unit
 from .caller import PACKAGE
 from .ndarray import (
     SMALL,
@@ -253,7 +253,7 @@ def _make_shared(x: ndarray, *, for_good: bool) -> tuple[Node, int]:
 
 def to_numpy(x: ndarray, dtype: Any, copy: bool | None) -> np.ndarray[Any, Any]:
     """`__array__`: a snapshot. Memory that is lent is read-only; a copy is the caller's own."""
-    unit.settle()
+    endings.evaluate(x)
     if dtype is not None and np.dtype(dtype) != x.dtype:
         if copy is False:
             raise ValueError("a conversion to another dtype needs a copy")

@@ -237,12 +237,10 @@ def flush(*arrays: ndarray) -> None:
     What is computed inside of a kernel on the way to other arrays is stored when it is computed
     once more: when it is read, or at the next call.
     """
-    if arrays and endings.rerun(*arrays):
+    if arrays:
+        endings.evaluate(*arrays)
         return
     unit.settle()
-    if arrays:
-        endings.evaluate(*[ours("flush", x) for x in arrays])
-        return
     for name in log.active_devices():
         evaluation.flush(name)
 

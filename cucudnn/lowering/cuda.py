@@ -329,8 +329,7 @@ class CudaDevice(Device):
                 self.streams.mark(before)
 
     def allocate(self, nbytes: int) -> Buffer:
-        memory = _alloc(nbytes)
-        buffer = Buffer(memory.ptr, nbytes, memory)
+        buffer = take_from_pool(nbytes)
         if self.streams is not None:
             self.streams.made(buffer)
         return buffer
@@ -483,5 +482,11 @@ def _open_peer(index: int, other: int) -> None:
             runtime.deviceEnablePeerAccess(other)
 
 
-def _alloc(nbytes: int) -> Any:
-    return cupy.cuda.alloc(max(nbytes, 1))
+@accelerated
+def take_from_pool(nbytes: int) -> Buffer:
+    """Memory of CuPy's pool."""
+    memory = cupy.cuda.alloc(max(nbytes, 1))
+    return Buffer(memory.ptr, nbytes, memory)
+
+
+tell("cuda_alloc", cupy.cuda.alloc)
