@@ -2,7 +2,7 @@
 
 Python says what they do, and is all that is needed. Where the C was built (module.c), which takes
 a compiler when the package is installed, it does the usual cases and hands the others to Python.
-`$CUCUDNN_ACCELERATOR=0` goes without. Why it is so: docs/decisions/0023.
+`$CUCUDNN_ACCELERATOR=0` goes without. Why it is so: docs/decisions/0023 and 0024.
 """
 
 from __future__ import annotations

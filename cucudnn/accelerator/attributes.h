@@ -1,6 +1,5 @@
 /* What others see of arrays: array/ndarray.py. A blank one is made when its storage is asked for. */
 
-
 static PyObject *slot_get(PyObject *x, void *offset)
 {
     if (IS_BLANK(x) && leave_tape() < 0)
@@ -57,8 +56,8 @@ static PyGetSetDef array_description[] = {{"shape", described, NULL, NULL, NULL}
 static int put_attribute(PyTypeObject *type, PyGetSetDef *attribute)
 {
     PyObject *descriptor = PyDescr_NewGetSet(type, attribute);
-    int code = descriptor ? PyObject_SetAttrString((PyObject *)type, attribute->name, descriptor)
-                          : -1;
+    int code =
+        descriptor ? PyObject_SetAttrString((PyObject *)type, attribute->name, descriptor) : -1;
     Py_XDECREF(descriptor);
     return code;
 }

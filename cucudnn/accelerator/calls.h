@@ -269,8 +269,7 @@ static int is_array_of(PyObject *x, PyObject *const *key, Arguments *arguments)
     arguments->nodes[arguments->arrays] = node;
     arguments->storages[arguments->arrays++] = storage;
     return NODE(node, layout) == key[0] && NODE(node, device) == key[1] &&
-           SLOT(x, Array, _scalar) == key[2] &&
-           put_address(NODE(node, data), 0, &address) == 0 &&
+           SLOT(x, Array, _scalar) == key[2] && put_address(NODE(node, data), 0, &address) == 0 &&
            (address & 15) == PyLong_AsLong(key[3]) && first == PyLong_AsSsize_t(key[4]);
 }
 
@@ -316,8 +315,7 @@ static int put_pairs(PyObject *memory, PyObject *pairs, PyObject *const *objects
 static PyObject *last_for(PyObject *recorded, PyObject *args, Arguments *arguments)
 {
     PyObject *last = SLOT(recorded, Recorded, last), *now;
-    if (!last || last == Py_None ||
-        PyTuple_GET_ITEM(last, 2) != SLOT(recorded, Recorded, free) ||
+    if (!last || last == Py_None || PyTuple_GET_ITEM(last, 2) != SLOT(recorded, Recorded, free) ||
         !are_arguments_of(args, PyTuple_GET_ITEM(last, 0), arguments) ||
         PyContextVar_Get(settings, NULL, &now) < 0)
         return NULL;

@@ -1,6 +1,5 @@
 /* Endings of tapes: array/endings.py. */
 
-
 /* The call whose memory the result of a call shows; INPUTS_VIEW if that is an input's. */
 static int base_of_call(int which)
 {
@@ -104,8 +103,8 @@ static PyObject *memory_for(PyObject *ending)
         int64_t address;
         if (data == Py_None || put_address(data, 0, &address) < 0 ||
             (address & 15) != PyLong_AsLong(PyTuple_GET_ITEM(entry, 2)) ||
-            PyList_SetItem(memory, PyLong_AsSsize_t(PyTuple_GET_ITEM(entry, 0)),
-                           Py_NewRef(data)) < 0)
+            PyList_SetItem(memory, PyLong_AsSsize_t(PyTuple_GET_ITEM(entry, 0)), Py_NewRef(data)) <
+                0)
             Py_CLEAR(memory);
     }
     for (Py_ssize_t i = 0; memory && i < PyTuple_GET_SIZE(numbers); i++) {
@@ -295,4 +294,3 @@ static PyObject *learned(PyObject *module, PyObject *const *args, Py_ssize_t cou
         return NULL;
     Py_RETURN_NONE;
 }
-

@@ -103,8 +103,8 @@ static int leave_context(PyObject *context)
 {
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
-    PyObject *done = PyObject_CallMethodObjArgs(context, word___exit__, Py_None, Py_None, Py_None,
-                                                NULL);
+    PyObject *done =
+        PyObject_CallMethodObjArgs(context, word___exit__, Py_None, Py_None, Py_None, NULL);
     Py_XDECREF(done);
     if (done) {
         PyErr_Restore(type, value, traceback);

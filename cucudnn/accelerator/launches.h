@@ -64,7 +64,10 @@ typedef void (*HostEntry)(void *kernel, const int64_t *words, int64_t count, int
 typedef int (*CudaLaunch)(void *kernel, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
                           unsigned, void *stream, void **parameters, void **extra);
 
-static int is_never(PyObject *compiles) { return !PyUnicode_CompareWithASCIIString(compiles, "never"); }
+static int is_never(PyObject *compiles)
+{
+    return !PyUnicode_CompareWithASCIIString(compiles, "never");
+}
 
 /* Whether machine code may be called with the settings of now. */
 static int may_be_compiled(void)
@@ -120,9 +123,9 @@ static int launch_known(PyObject *call, PyObject *read, PyObject *made, PyObject
         if (!kernel || !host_entry || !may_be_compiled() ||
             pack(SLOT(call, HostCall, packing), read, made, numbers, words) < 0)
             return 0;
-        ((HostEntry)PyLong_AsVoidPtr(host_entry))(
-            kernel, words, PyLong_AsLongLong(SLOT(call, HostCall, units)),
-            PyLong_AsLongLong(SLOT(call, HostCall, grain)));
+        ((HostEntry)PyLong_AsVoidPtr(host_entry))(kernel, words,
+                                                  PyLong_AsLongLong(SLOT(call, HostCall, units)),
+                                                  PyLong_AsLongLong(SLOT(call, HostCall, grain)));
         return 1;
     }
     if (!IS(call, CudaCall))

@@ -2,7 +2,7 @@
 
    What they do is said in Python: each stands in for the function of the same name that is
    decorated with `accelerated`, and hands what is not the usual case to it. So nothing here is
-   needed, and there is nothing that only this folder knows.
+   needed. The tape alone (tape.h) has no other text: it leaves calls for later, or out.
 
    Attributes of classes with slots are read and written where they lie in the object. What a slot
    holds may be replaced whenever Python runs, which is whenever an object is made (the collector

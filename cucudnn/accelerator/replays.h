@@ -45,9 +45,8 @@ static PyObject *run_again(PyObject *module, PyObject *const *args, Py_ssize_t c
 static int is_of_now(PyObject *replay)
 {
     PyObject *edition = PyDict_GetItemWithError(editions, SLOT(replay, Replay, name));
-    return !PyErr_Occurred() &&
-           PyObject_RichCompareBool(edition ? edition : zero, SLOT(replay, Replay, edition),
-                                    Py_EQ) > 0;
+    return !PyErr_Occurred() && PyObject_RichCompareBool(edition ? edition : zero,
+                                                         SLOT(replay, Replay, edition), Py_EQ) > 0;
 }
 
 /* Run a plan of one kernel that was launched before: 1 if it was run, 0 if it is for Python, perhaps
@@ -58,9 +57,9 @@ static int replayed_kernel(PyObject *replay, PyObject *memory)
     if (step == Py_None || !was_launched(SLOT(step, KernelStep, call)))
         return 0;
     book = PyObject_GetItem(logs, SLOT(replay, Replay, name));
-    PyObject *done = book ? kernel_again(step, memory, SLOT(replay, Replay, device),
-                                         SLOT(plan, Plan, sizes))
-                          : NULL;
+    PyObject *done =
+        book ? kernel_again(step, memory, SLOT(replay, Replay, device), SLOT(plan, Plan, sizes))
+             : NULL;
     int code = done && add_to(statistics, &Statistics, Statistics_launches, 1) == 0 &&
                count_launch(step, book, plan) == 0;
     Py_XDECREF(done);

@@ -23,7 +23,7 @@
 #define MOST_ENDINGS 4 /* of a step */
 #define ROOTS 4
 #define MOST_MISSED 6 /* tapes after one another, of which none came to an ending */
-#define SITES 256      /* where tapes begin, which are remembered */
+#define SITES 256     /* where tapes begin, which are remembered */
 
 /* An operand: a constant; a float, which may change; the result of a call on the tape; an array from
    before, of which the first mention says what it is. */
@@ -70,7 +70,7 @@ static struct {
     int fresh;       /* nothing has been called since an evaluation */
     int count, done; /* calls on the tape, and how many of them have been made */
     int inputs_count;
-    size_t generation;    /* goes up whenever the tape ends */
+    size_t generation; /* goes up whenever the tape ends */
     Py_ssize_t bytes;
     Step *root, *at; /* before the first call, and the last call's */
     PyObject *settings;
@@ -527,8 +527,7 @@ static int see_input(PyObject *x, Operand *operand)
     operand->is_new = 1;
     operand->index = tape.inputs_count;
     operand->same = same;
-    tape.inputs[tape.inputs_count++] =
-        (Input){reference, node, PyLong_AsLongLong(NODE(node, seq))};
+    tape.inputs[tape.inputs_count++] = (Input){reference, node, PyLong_AsLongLong(NODE(node, seq))};
     return 1;
 }
 
@@ -630,7 +629,9 @@ static Step *put_step(Step *from, Step *step)
             free_step(step);
             return found;
         }
-        if (++count == (from == tape.root ? MOST_BEGINNINGS : MOST_WAYS)) { /* the one that was come by least lately */
+        if (++count == (from == tape.root
+                            ? MOST_BEGINNINGS
+                            : MOST_WAYS)) { /* the one that was come by least lately */
             Step *old = *place;
             *place = NULL;
             steps_generation++;
@@ -722,10 +723,10 @@ static int see_result(Step *step, PyObject *const *args, PyObject *made, PyObjec
     if (step->base == NO_VIEW && (NODE(node, data) != Py_None || geometry != Py_None))
         return 0;
     *number = Py_XNewRef(see_number(step, args, made));
-    step->shape = geometry == Py_None ? Py_NewRef(NODE(node, shape))
-                                      : PyObject_GetAttr(geometry, word_shape);
-    step->dtype = geometry == Py_None ? Py_NewRef(NODE(node, dtype))
-                                      : PyObject_GetAttr(geometry, word_dtype);
+    step->shape =
+        geometry == Py_None ? Py_NewRef(NODE(node, shape)) : PyObject_GetAttr(geometry, word_shape);
+    step->dtype =
+        geometry == Py_None ? Py_NewRef(NODE(node, dtype)) : PyObject_GetAttr(geometry, word_dtype);
     return step->shape && step->dtype;
 }
 

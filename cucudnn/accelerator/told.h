@@ -30,9 +30,10 @@ typedef struct {
 #define PLAN_SLOTS(each)                                                                           \
     each(Plan, schedule) each(Plan, calls) each(Plan, shifts) each(Plan, sizes) each(Plan, made)
 #define RECORDING_SLOTS(each)                                                                      \
-    each(Recording, settings) each(Recording, guards) each(Recording, memory) each(Recording, arrays) each(Recording, numbers)                       \
-        each(Recording, draws) each(Recording, written) each(Recording, outputs)                   \
-            each(Recording, tree) each(Recording, replay)
+    each(Recording, settings) each(Recording, guards) each(Recording, memory)                      \
+        each(Recording, arrays) each(Recording, numbers) each(Recording, draws)                    \
+            each(Recording, written) each(Recording, outputs) each(Recording, tree)                \
+                each(Recording, replay)
 #define REPLAY_SLOTS(each)                                                                         \
     each(Replay, device) each(Replay, plan) each(Replay, only) each(Replay, name)                  \
         each(Replay, edition)
@@ -44,13 +45,13 @@ typedef struct {
 #define HOST_CALL_SLOTS(each)                                                                      \
     each(HostCall, packing) each(HostCall, pointer) each(HostCall, units) each(HostCall, grain)
 #define CUDA_CALL_SLOTS(each)                                                                      \
-    each(CudaCall, packing) each(CudaCall, pointer) each(CudaCall, blocks)                         \
-        each(CudaCall, threads) each(CudaCall, device)
+    each(CudaCall, packing) each(CudaCall, pointer) each(CudaCall, blocks) each(CudaCall, threads) \
+        each(CudaCall, device)
 #define GUARDS_SLOTS(each)                                                                         \
     each(Guards, _named) each(Guards, _functions) each(Guards, _checks) each(Guards, arrays)
 #define RECORDED_SLOTS(each)                                                                       \
-    each(Recorded, recordings) each(Recorded, free) each(Recorded, never)                          \
-        each(Recorded, unused) each(Recorded, repeated) each(Recorded, last)
+    each(Recorded, recordings) each(Recorded, free) each(Recorded, never) each(Recorded, unused)   \
+        each(Recorded, repeated) each(Recorded, last)
 #define BLOCK_SLOTS(each)                                                                          \
     each(Block, address) each(Block, memory) each(Block, home) each(Block, is_big)
 #define LOAN_SLOTS(each) each(Loan, block)
@@ -66,11 +67,15 @@ typedef struct {
                 each(KernelStep, "KernelStep", KERNEL_STEP_SLOTS)                                  \
                     each(Packing, "Packing", PACKING_SLOTS) each(Given, "Given", GIVEN_SLOTS)      \
                         each(Block, "_Block", BLOCK_SLOTS) each(Loan, "_Loan", LOAN_SLOTS)         \
-                            each(Plan, "Plan", PLAN_SLOTS)                                         \
-                                each(Recording, "Recording", RECORDING_SLOTS)                      \
-                                    each(Replay, "Replay", REPLAY_SLOTS)                           \
-                                        each(Statistics, "Statistics", STATISTICS_SLOTS)       \
-                                            each(Ending, "Ending", ENDING_SLOTS) each(HostCall, "HostCall", HOST_CALL_SLOTS) each(CudaCall, "CudaCall", CUDA_CALL_SLOTS) each(Guards, "Guards", GUARDS_SLOTS) each(Recorded, "Recorded", RECORDED_SLOTS)
+                            each(Plan, "Plan", PLAN_SLOTS) each(Recording, "Recording",            \
+                                                                RECORDING_SLOTS)                   \
+                                each(Replay, "Replay", REPLAY_SLOTS)                               \
+                                    each(Statistics, "Statistics", STATISTICS_SLOTS)               \
+                                        each(Ending, "Ending", ENDING_SLOTS)                       \
+                                            each(HostCall, "HostCall", HOST_CALL_SLOTS)            \
+                                                each(CudaCall, "CudaCall", CUDA_CALL_SLOTS)        \
+                                                    each(Guards, "Guards", GUARDS_SLOTS)           \
+                                                        each(Recorded, "Recorded", RECORDED_SLOTS)
 
 #define NUMBER_SLOT(class, slot) class##_##slot,
 #define DECLARE_CLASS(class, name, slots)                                                          \
@@ -93,7 +98,9 @@ static const struct {
         each(recording) each(logs) each(Signature) each(absorbing) each(constant) each(no_writes)  \
             each(host_entry) each(cuda_launch) each(loans) each(end) each(block_sizes) each(usual) \
                 each(careful) each(unit) each(state) each(array) each(whole_geometry)              \
-                    each(Parameter) each(leaf) each(statistics) each(filled) each(Op) each(Place) each(missing) each(editions) each(current_stream) each(cuda_alloc) each(Explored)
+                    each(Parameter) each(leaf) each(statistics) each(filled) each(Op) each(Place)  \
+                        each(missing) each(editions) each(current_stream) each(cuda_alloc)         \
+                            each(Explored)
 #define DECLARE(name) static PyObject *name;
 OBJECTS(DECLARE)
 
@@ -115,10 +122,13 @@ static const struct {
             each(sign, FAST) each(settle, FAST) each(pending_by_name, FAST) each(run_kernel, FAST) \
                 each(run_usual, FAST) each(run_on_host, FAST) each(launch_on_cuda, FAST)           \
                     each(given, FAST) each(run_again, FAST) each(repeat, FAST)                     \
-                        each(take_block, FAST) each(end_loan, FAST) each(take_from_pool, FAST) each(product, FAST)            \
-                            each(reduction, KEYWORDS) each(mean, KEYWORDS)                         \
+                        each(take_block, FAST) each(end_loan, FAST) each(take_from_pool, FAST)     \
+                            each(product, FAST) each(reduction, KEYWORDS) each(mean, KEYWORDS)     \
                                 each(variance, FAST) each(rerun, FAST) each(explored, FAST)        \
-                                    each(learned, FAST) each(catch_up, PLAIN) each(call_recorded, FAST) each(hold, FAST) each(run_replay, FAST) each(pause_tape, PLAIN) each(resume_tape, PLAIN)
+                                    each(learned, FAST) each(catch_up, PLAIN)                      \
+                                        each(call_recorded, FAST) each(hold, FAST)                 \
+                                            each(run_replay, FAST) each(pause_tape, PLAIN)         \
+                                                each(resume_tape, PLAIN)
 #define NUMBER(name, kind) F_##name,
 enum { FUNCTIONS(NUMBER) COUNT };
 #define NAME(name, kind) #name,
@@ -129,7 +139,8 @@ static PyObject *slow[COUNT];
 #define WORDS(each)                                                                                \
     each(__name__) each(has_traced) each(tracing) each(prune) each(address) each(allocate)         \
         each(run) each(free) each(pop) each(append) each(T) each(get) each(prepare) each(locked)   \
-            each(name) each(__enter__) each(__exit__) each(shape) each(dtype) each(ptr) each(streams)
+            each(name) each(__enter__) each(__exit__) each(shape) each(dtype) each(ptr)            \
+                each(streams)
 #define WORD(name) static PyObject *word_##name;
 WORDS(WORD)
 

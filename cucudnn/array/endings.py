@@ -118,9 +118,7 @@ def evaluate(*arrays: ndarray) -> None:
         learned(ending)
 
 
-def _ending(
-    draft: Draft, roots: list[Node], scalars: list[bool], found: Explored
-) -> Ending | None:
+def _ending(draft: Draft, roots: list[Node], scalars: list[bool], found: Explored) -> Ending | None:
     """What is to be kept; None if it was no function of what the calls found."""
     which = {seq: i for i, seq in reversed(list(enumerate(found.inputs)))}
     given = {node: i for i, node in enumerate(found.floats) if node is not None}

@@ -21,9 +21,7 @@ from .ndarray import (
     converted,
     geometry,
     ndarray,
-    node_of,
     operand,
-    ours,
     reshaped,
     unary,
 )

@@ -257,6 +257,7 @@ def test_a_failure_names_the_line_of_a_call_made_late(device, monkeypatch):
         if late:
             str(y.strides)
         with monkeypatch.context() as patch:
+
             def refuse(nbytes):
                 raise MemoryError("injected")
 
