@@ -93,8 +93,8 @@ class Guards:
     """
 
     __slots__ = (
-        "_attributes", "_checks", "_functions", "_globals", "_keep", "_modules", "_named", "_owners",
-        "arrays", "has_classes",
+        "_attributes", "_checks", "_functions", "_globals", "_keep", "_modules", "_named",
+        "_owners", "arrays", "has_classes",
     )  # fmt: skip
 
     def __init__(self, function: Any, objects: Iterable[Any] = ()) -> None:
