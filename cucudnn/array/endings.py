@@ -133,7 +133,9 @@ def _ending(draft: Draft, roots: list[Node], scalars: list[bool], found: Explore
             arrays.append((slot, which[node.seq], node.data.address & 15))
         else:
             return None
-    slots = [draft.slot(n) for n in roots]
+    slots = [slot for n in roots if (slot := draft.slot(n)) is not None]
+    if len(slots) < len(roots):
+        return None  # what is empty is computed without the plan
     held = [
         (call, draft.slot(x._storage.node))
         for call, x in enumerate(found.held)
@@ -145,7 +147,6 @@ def _ending(draft: Draft, roots: list[Node], scalars: list[bool], found: Explore
     outputs = tuple(
         (slot, call, draft.shadows[slot], scalar)
         for slot, call, scalar in zip(slots, found.asked, scalars, strict=True)
-        if slot is not None
     )
     inside = {slot for step in replay.plan.steps for slot in step.inside}
     kept = tuple((call, slot in inside) for call, slot in held)
