@@ -90,12 +90,16 @@ static int make_kept(const char *needed)
     return 0;
 }
 
-/* The memory for an ending; NULL, perhaps without an error, if it is not for this. */
+/* The memory for an ending; NULL, perhaps without an error, if it is not for this, or if a finaliser
+   has ended the tape. */
 static PyObject *memory_for(PyObject *ending)
 {
     PyObject *kept = SLOT(ending, Ending, memory), *arrays = SLOT(ending, Ending, arrays);
     PyObject *numbers = SLOT(ending, Ending, numbers);
+    size_t generation = tape.generation;
     PyObject *memory = PyList_GetSlice(kept, 0, PyList_GET_SIZE(kept));
+    if (memory && generation != tape.generation)
+        Py_CLEAR(memory);
     for (Py_ssize_t i = 0; memory && i < PyTuple_GET_SIZE(arrays); i++) {
         PyObject *entry = PyTuple_GET_ITEM(arrays, i); /* slot, input, last bits of the address */
         PyObject *node = tape.inputs[PyLong_AsLong(PyTuple_GET_ITEM(entry, 1))].node;
@@ -132,7 +136,8 @@ static PyObject *memory_of(PyObject *ending)
 static int give_results(PyObject *ending, PyObject *memory)
 {
     PyObject *outputs = SLOT(ending, Ending, outputs);
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(outputs); i++) {
+    size_t generation = tape.generation; /* finalisers may make the calls meanwhile */
+    for (Py_ssize_t i = 0; generation == tape.generation && i < PyTuple_GET_SIZE(outputs); i++) {
         PyObject *output = PyTuple_GET_ITEM(outputs, i); /* slot, call, layout, scalar or not */
         Call *call = &tape.calls[PyLong_AsLong(PyTuple_GET_ITEM(output, 1))];
         PyObject *layout = PyTuple_GET_ITEM(output, 2);
@@ -144,7 +149,7 @@ static int give_results(PyObject *ending, PyObject *memory)
                                       : NULL;
         if (node)
             handle = handle_at(node, PyTuple_GET_ITEM(output, 3) == Py_True, 0, line);
-        if (handle && IS_BLANK(call->handle))
+        if (handle && generation == tape.generation && IS_BLANK(call->handle))
             fill(call->handle, handle);
         Py_XDECREF(line);
         Py_XDECREF(node);
@@ -223,7 +228,9 @@ static PyObject *rerun(PyObject *module, PyObject *const *args, Py_ssize_t count
     size_t generation = tape.generation;
     if (tape.thread == PyThread_get_thread_ident() && tape.count && !tape.done &&
         has_same_settings()) {
+        tape.off++; /* for finalisers */
         PyObject *asked = asked_for(args, count);
+        tape.off--;
         code = asked ? ended(asked) : PyErr_Occurred() ? -1 : 0;
         Py_XDECREF(asked);
     }
@@ -253,6 +260,7 @@ static PyObject *explored(PyObject *module, PyObject *const *args, Py_ssize_t co
 {
     if (tape.mode != EXPLORING || tape.off || tape.thread != PyThread_get_thread_ident())
         Py_RETURN_NONE;
+    tape.off++; /* a finaliser may end the tape, but begins none */
     PyObject *asked = tape.count ? asked_for(args, count) : NULL, *result = NULL;
     PyObject *inputs = asked ? PyList_New(0) : NULL, *numbers = asked ? PyList_New(0) : NULL;
     PyObject *held = asked ? PyList_New(0) : NULL;
@@ -277,6 +285,7 @@ static PyObject *explored(PyObject *module, PyObject *const *args, Py_ssize_t co
     last.step = tape.at;
     last.generation = steps_generation;
     end_tape();
+    tape.off--;
     return result || PyErr_Occurred() ? result : Py_NewRef(Py_None);
 }
 

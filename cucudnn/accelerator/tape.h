@@ -371,17 +371,22 @@ static int operands_of(const Call *call, PyObject **args)
 static int make(int which)
 {
     Call *call = &tape.calls[which];
-    PyObject *handle = Py_NewRef(call->handle), *args[MOST_OPERANDS], *made;
-    PyObject *line = line_at(call->step->code, call->step->instruction), *before = line_now;
+    PyObject *handle = Py_NewRef(call->handle), *args[MOST_OPERANDS], *made = NULL;
     size_t generation = tape.generation;
-    unsigned long thread = line_thread;
-    int function = call->step->function, count = operands_of(call, args), code = -1;
+    int count = 0, code = -1;
     tape.off++;
-    line_now = line;
-    line_thread = PyThread_get_thread_ident();
-    made = line ? make_call(function, args, count) : NULL;
-    line_now = before;
-    line_thread = thread;
+    PyObject *line = line_at(call->step->code, call->step->instruction), *before = line_now;
+    if (generation != tape.generation) { /* a finaliser has made it meanwhile */
+        code = 0;
+    } else if (line) {
+        unsigned long thread = line_thread;
+        count = operands_of(call, args);
+        line_now = line;
+        line_thread = PyThread_get_thread_ident();
+        made = make_call(call->step->function, args, count);
+        line_now = before;
+        line_thread = thread;
+    }
     tape.off--;
     if (made && (generation != tape.generation || !IS_BLANK(handle)))
         code = 0; /* a finaliser, or another thread, has made it meanwhile */
@@ -515,20 +520,27 @@ static int see_input(PyObject *x, Operand *operand)
     int same = first_of(node, tape.inputs_count);
     if (same == tape.inputs_count && (tape.bytes += bytes_of(node)) > MOST_BYTES)
         return 0;
+    size_t generation = tape.generation;
+    Py_INCREF(node); /* a finaliser may write to it meanwhile, which ends the tape */
+    Py_INCREF(geometry);
     PyObject *reference = PyWeakref_NewRef(x, NULL);
     operand->value = reference ? PyTuple_Pack(4, NODE(node, layout), NODE(node, device),
                                               SLOT(x, Array, _scalar), geometry)
                                : NULL;
-    if (!operand->value) {
+    int fits = operand->value && generation == tape.generation;
+    if (fits) {
+        operand->is_new = 1;
+        operand->index = tape.inputs_count;
+        operand->same = same;
+        tape.inputs[tape.inputs_count++] =
+            (Input){reference, node, PyLong_AsLongLong(NODE(node, seq))};
+    } else {
         Py_XDECREF(reference);
         PyErr_Clear();
-        return 0;
     }
-    operand->is_new = 1;
-    operand->index = tape.inputs_count;
-    operand->same = same;
-    tape.inputs[tape.inputs_count++] = (Input){reference, node, PyLong_AsLongLong(NODE(node, seq))};
-    return 1;
+    Py_DECREF(geometry);
+    Py_DECREF(node);
+    return fits;
 }
 
 /* What an operand of a call that is explored is. 0 if it can be none. */
@@ -836,23 +848,35 @@ static PyObject *write_down(Step *step, PyObject *const *args)
 static int begin_tape(int function, PyObject *const *args, Py_ssize_t count)
 {
     tape.fresh = 0;
-    if (find_root() <= 0)
+    tape.off++; /* a finaliser that calls begins none */
+    int begins = find_root() > 0;
+    Step *step = begins ? way_on(tape.root, function, args, count) : NULL;
+    int explores = begins && !step && is_worth_exploring();
+    if (explores && steps_count >= MOST_STEPS)
+        forget_steps();
+    tape.off--;
+    if (!begins)
         return 0;
     tape.thread = PyThread_get_thread_ident();
-    Step *step = way_on(tape.root, function, args, count);
-    if (step) {
-        unsigned missed = step->missed;
-        if (missed <= MOST_MISSED || !(missed & (missed - 1)))
-            tape.mode = FOLLOWING;
-        else
-            step->missed++;
-    } else if (is_worth_exploring()) {
-        if (steps_count >= MOST_STEPS)
-            forget_steps();
+    if (explores)
         tape.mode = EXPLORING;
-    }
+    else if (step && (step->missed <= MOST_MISSED || !(step->missed & (step->missed - 1))))
+        tape.mode = FOLLOWING;
+    else if (step)
+        step->missed++;
     tape.at = tape.root;
     return tape.mode == FOLLOWING;
+}
+
+/* The step of a call after the last one on the tape; NULL if there is none, or if a finaliser has
+   ended the tape while it was looked for. */
+static Step *next_step(int function, PyObject *const *args, Py_ssize_t count)
+{
+    size_t generation = tape.generation;
+    tape.off++; /* what finalisers call comes not in between */
+    Step *step = way_on(tape.at, function, args, count);
+    tape.off--;
+    return generation == tape.generation ? step : NULL;
 }
 
 /* The blank array that a call returns which came like this before; NULL, perhaps without an error,
@@ -871,7 +895,7 @@ static PyObject *on_tape(int function, PyObject *const *args, Py_ssize_t count)
         return NULL;
     }
     if (tape.count < MOST_CALLS) {
-        Step *step = way_on(tape.at, function, args, count);
+        Step *step = next_step(function, args, count);
         PyObject *handle = step ? write_down(step, args) : NULL;
         if (handle)
             return handle;
@@ -886,32 +910,33 @@ static PyObject *explored_call(int function, PyObject *const *args, Py_ssize_t c
 {
     if (tape.mode != EXPLORING || tape.off || tape.thread != PyThread_get_thread_ident())
         return make_call(function, args, count);
-    Step *step = has_same_settings() ? see_call(function, args, count) : NULL;
-    if (!step) {
-        end_tape();
-        return make_call(function, args, count);
-    }
-    size_t generation = tape.generation, steps = steps_generation;
+    size_t generation = tape.generation;
     PyObject *number = NULL, *reference = NULL;
-    tape.off++;
+    tape.off++; /* what finalisers call is no part of the way, and no step is forgotten */
+    Step *step = has_same_settings() ? see_call(function, args, count) : NULL;
     PyObject *made = make_call(function, args, count);
-    tape.off--;
-    int goes_on = generation == tape.generation && steps == steps_generation;
-    if (goes_on && made && IS(made, Array) && see_result(step, args, made, &number))
-        reference = PyWeakref_NewRef(made, NULL);
-    if (reference && generation == tape.generation) {
-        tape.at = put_step(tape.at, step);
-        tape.calls[tape.count++] = (Call){tape.at, reference, number};
-        return made;
+    int goes_on = step && made && generation == tape.generation && IS(made, Array) &&
+                  see_result(step, args, made, &number);
+    if (goes_on && (reference = PyWeakref_NewRef(made, NULL)) && generation == tape.generation) {
+        Step *at = put_step(tape.at, step);
+        step = NULL;
+        if (generation == tape.generation) {
+            tape.at = at;
+            tape.calls[tape.count++] = (Call){at, reference, number};
+            tape.off--;
+            return made;
+        }
     }
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
     Py_XDECREF(reference);
     Py_XDECREF(number);
-    free_step(step);
+    if (step)
+        free_step(step);
     if (generation == tape.generation)
         end_tape();
     PyErr_Restore(type, value, traceback);
+    tape.off--;
     return made;
 }
 
