@@ -251,11 +251,12 @@ static PyObject *rerun(PyObject *module, PyObject *const *args, Py_ssize_t count
 static struct {
     Step *step;
     size_t generation;
+    Py_ssize_t ticket; /* another thread may end a way before what was learned of this one is kept */
 } last; /* the step where a way that was explored has ended */
 
 /* explored(*arrays): the calls that they come from, the numbers of the nodes that were there before,
    for each call the node of its float or None, and its array or None if nobody holds it or it is a
-   view; None if no way was explored. */
+   view; and a ticket. None if no way was explored. */
 static PyObject *explored(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
     if (tape.mode != EXPLORING || tape.off || tape.thread != PyThread_get_thread_ident())
@@ -276,30 +277,42 @@ static PyObject *explored(PyObject *module, PyObject *const *args, Py_ssize_t co
             0)
             Py_CLEAR(held);
     }
-    if (inputs && numbers && held)
-        result = PyObject_CallFunctionObjArgs(Explored, asked, inputs, numbers, held, NULL);
+    PyObject *ticket = PyLong_FromSsize_t(last.ticket + 1);
+    if (inputs && numbers && held && ticket)
+        result = PyObject_CallFunctionObjArgs(Explored, asked, inputs, numbers, held, ticket, NULL);
+    Py_XDECREF(ticket);
     Py_XDECREF(held);
     Py_XDECREF(asked);
     Py_XDECREF(inputs);
     Py_XDECREF(numbers);
     last.step = tape.at;
     last.generation = steps_generation;
+    last.ticket++;
     end_tape();
     tape.off--;
     return result || PyErr_Occurred() ? result : Py_NewRef(Py_None);
 }
 
-/* learned(ending): keep it at the end of the way that was explored. */
+/* Keep an ending at a step. */
+static int keep(Step *step, PyObject *ending)
+{
+    if (!step->endings && !(step->endings = PyList_New(0)))
+        return -1;
+    return PyList_Insert(step->endings, 0, ending) < 0
+               ? -1
+               : PyList_SetSlice(step->endings, MOST_ENDINGS, PY_SSIZE_T_MAX, NULL);
+}
+
+/* learned(ending, ticket): keep it at the end of the way that was explored. */
 static PyObject *learned(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
     Step *step = last.step;
-    if (count != 1 || !IS(args[0], Ending) || !step || last.generation != steps_generation)
+    if (count != 2 || !IS(args[0], Ending) || !step || last.generation != steps_generation ||
+        PyLong_AsSsize_t(args[1]) != last.ticket)
         Py_RETURN_NONE;
     last.step = NULL;
-    if (!step->endings && !(step->endings = PyList_New(0)))
-        return NULL;
-    if (PyList_Insert(step->endings, 0, args[0]) < 0 ||
-        PyList_SetSlice(step->endings, MOST_ENDINGS, PY_SSIZE_T_MAX, NULL) < 0)
-        return NULL;
-    Py_RETURN_NONE;
+    tape.off++; /* so that no step is forgotten */
+    int code = keep(step, args[0]);
+    tape.off--;
+    return code < 0 ? NULL : Py_NewRef(Py_None);
 }

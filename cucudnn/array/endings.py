@@ -64,12 +64,15 @@ class Explored(NamedTuple):
         For each call the node of its float.
     held : list of ndarray or None
         For each call its array, if somebody holds it and it is no view.
+    ticket : int
+        For `learned`.
     """
 
     asked: tuple[int, ...]
     inputs: list[int]
     floats: list[Node | None]
     held: list[ndarray | None]
+    ticket: int
 
 
 tell("Explored", Explored)
@@ -89,8 +92,8 @@ def explored(*arrays: ndarray) -> Explored | None:
 
 
 @accelerated
-def learned(ending: Ending) -> None:
-    """Keep an ending for the calls that were explored last."""
+def learned(ending: Ending, ticket: int) -> None:
+    """Keep an ending for the calls that a ticket is of, if they were explored last."""
 
 
 def evaluate(*arrays: ndarray) -> None:
@@ -115,7 +118,7 @@ def evaluate(*arrays: ndarray) -> None:
         evaluation.evaluate(nodes)
         ending = _ending(draft, roots, scalars, found)
     if ending is not None:
-        learned(ending)
+        learned(ending, found.ticket)
 
 
 def _ending(draft: Draft, roots: list[Node], scalars: list[bool], found: Explored) -> Ending | None:
