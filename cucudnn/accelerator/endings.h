@@ -179,11 +179,12 @@ static int ended_by(PyObject *ending, PyObject *asked)
     if (!code) {
         if (generation == tape.generation)
             code = give_results(ending, memory);
+        /* with the lock, as whoever leaves the tape: one line at a time is in place of the user's */
+        if (!code && generation == tape.generation)
+            code = make_kept(needed);
         give_up_lock(NULL);
     }
     Py_XDECREF(memory);
-    if (!code && generation == tape.generation)
-        code = make_kept(needed);
     return code < 0 ? (PyErr_Occurred() ? -1 : 0) : 1;
 }
 
