@@ -337,11 +337,11 @@ static PyObject *repeated_directly(PyObject *recorded, PyObject *args)
         context = entered(SLOT(SLOT(found, Recording, replay), Replay, device));
     if (context) {
         PyObject *kept = SLOT(found, Recording, memory);
-        /* others may have written to them while this thread waited */
-        if (are_arguments_of(args, PyTuple_GET_ITEM(last, 0), &arguments))
-            memory = PyList_GetSlice(kept, 0, PyList_GET_SIZE(kept));
+        memory = PyList_GetSlice(kept, 0, PyList_GET_SIZE(kept));
+        /* others may have written to them while this thread waited, or a finaliser just now */
         if (memory &&
-            (put_pairs(memory, SLOT(found, Recording, arrays), arguments.nodes, 1) < 0 ||
+            (!are_arguments_of(args, PyTuple_GET_ITEM(last, 0), &arguments) ||
+             put_pairs(memory, SLOT(found, Recording, arrays), arguments.nodes, 1) < 0 ||
              put_pairs(memory, SLOT(found, Recording, numbers), arguments.numbers, 0) < 0 ||
              replayed(SLOT(found, Recording, replay), memory) < 0))
             Py_CLEAR(memory);
