@@ -213,6 +213,16 @@ static int is_there(PyObject *x)
     return storage && NODE(SLOT(storage, Storage, node), data) != Py_None;
 }
 
+/* Whether somebody holds a blank array: a weak reference may have given one away since it was looked
+   who holds any. */
+static int is_blank_held(void)
+{
+    for (int i = 0; i < tape.count; i++)
+        if (Py_REFCNT(tape.calls[i].handle) > 1 && IS_BLANK(tape.calls[i].handle))
+            return 1;
+    return 0;
+}
+
 /* rerun(*arrays): whether they are there, or were computed as they were before at this point. */
 static PyObject *rerun(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
@@ -238,7 +248,7 @@ static PyObject *rerun(PyObject *module, PyObject *const *args, Py_ssize_t count
     if (code < 0 && !PyErr_ExceptionMatches(PyExc_Exception))
         return NULL;
     PyErr_Clear(); /* the evaluation that follows meets the error again */
-    if (code > 0 && generation == tape.generation) {
+    if (code > 0 && generation == tape.generation && !is_blank_held()) {
         tape.calls[0].step->missed = 0;
         end_tape();
         tape.fresh = 1;
