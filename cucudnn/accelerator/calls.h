@@ -230,21 +230,22 @@ static PyObject *hold(PyObject *module, PyObject *const *args, Py_ssize_t count)
 }
 
 /* The recording of a call with such arguments, if it depends on nothing but constants that are what
-   they were; borrowed. NULL, perhaps with an error, if Python has to look. */
+   they were. NULL, perhaps with an error, if Python has to look. */
 static PyObject *recording_for(PyObject *recorded, PyObject *given)
 {
     PyObject *now, *recordings = SLOT(recorded, Recorded, recordings);
     PyObject *list = PyDict_GetItemWithError(recordings, SLOT(given, Given, key));
     if (!list || PyList_GET_SIZE(list) != 1 || PyContextVar_Get(settings, NULL, &now) < 0)
         return NULL;
-    PyObject *found = PyList_GET_ITEM(list, 0), *guards = SLOT(found, Recording, guards);
+    /* held: checks are Python, and another thread may forget it meanwhile */
+    PyObject *found = Py_NewRef(PyList_GET_ITEM(list, 0)), *guards = SLOT(found, Recording, guards);
     int fits = now && SLOT(found, Recording, settings) == now &&
                SLOT(now, Settings, fuse) == Py_True && IS(guards, Guards) &&
                !PyList_GET_SIZE(SLOT(guards, Guards, arrays)) &&
                is_of_now(SLOT(found, Recording, replay));
     Py_XDECREF(now);
     if (!fits || all_hold(guards) <= 0)
-        return NULL;
+        Py_CLEAR(found);
     return found;
 }
 
@@ -319,12 +320,15 @@ static PyObject *last_for(PyObject *recorded, PyObject *args, Arguments *argumen
         !are_arguments_of(args, PyTuple_GET_ITEM(last, 0), arguments) ||
         PyContextVar_Get(settings, NULL, &now) < 0)
         return NULL;
+    Py_INCREF(last); /* checks are Python, and another thread may put another one there meanwhile */
     PyObject *found = PyTuple_GET_ITEM(last, 1);
     int fits = SLOT(found, Recording, settings) == now &&
                is_of_now(SLOT(found, Recording, replay)) &&
                all_hold(SLOT(found, Recording, guards)) > 0;
     Py_XDECREF(now);
-    return fits ? Py_NewRef(last) : NULL;
+    if (!fits)
+        Py_CLEAR(last);
+    return last;
 }
 
 /* The same call as the last one, with other arrays and numbers. */
@@ -371,7 +375,7 @@ static int is_direct(PyObject *found)
 static PyObject *repeated_by_key(PyObject *recorded, PyObject *args)
 {
     PyObject *given = given_of(args, SLOT(recorded, Recorded, free)), *result = NULL;
-    PyObject *found = given ? Py_XNewRef(recording_for(recorded, given)) : NULL;
+    PyObject *found = given ? recording_for(recorded, given) : NULL;
     if (found)
         result = repeated(found, given);
     if (result && is_direct(found)) {
