@@ -136,7 +136,7 @@ def _ending(draft: Draft, roots: list[Node], scalars: list[bool], found: Explore
             arrays.append((slot, which[node.seq], node.data.address & 15))
         else:
             return None
-    slots = [slot for n in roots if (slot := draft.slot(n)) is not None]
+    slots = [s for s in map(draft.slot, roots) if s is not None]
     if len(slots) < len(roots):
         return None  # what is empty is computed without the plan
     held = [
