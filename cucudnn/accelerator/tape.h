@@ -584,10 +584,18 @@ static int see_line(Step *step)
     return -1;
 }
 
+/* Whether what a call gives depends on nothing but what its operands are: what `x[key]` gives does on
+   the values of keys that are arrays. */
+static int is_told_by_operands(int function, PyObject *const *args, Py_ssize_t count)
+{
+    return function != F_get_item || (count == 2 && is_constant(args[1]));
+}
+
 /* A step for a call after the last one; NULL if there can be none. */
 static Step *see_call(int function, PyObject *const *args, Py_ssize_t count)
 {
-    if (count > MOST_OPERANDS || tape.count == MOST_CALLS || steps_count == MOST_STEPS)
+    if (count > MOST_OPERANDS || tape.count == MOST_CALLS || steps_count == MOST_STEPS ||
+        !is_told_by_operands(function, args, count))
         return NULL;
     Step *step = PyMem_Calloc(1, sizeof *step);
     if (!step)

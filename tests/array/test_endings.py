@@ -156,6 +156,19 @@ def test_branches_are_learned_too(device, rerun):
     assert sum(rerun[-10:]) == 10
 
 
+def test_masks_and_index_arrays(device):
+    x = xp.asarray(numbers(30))
+    a = np.asarray(x)
+    for i in range(2 * LOOPS):
+        mask = np.arange(30) % (i // 4 + 1) == 0
+        places = np.nonzero(mask)[0]
+        assert x[xp.asarray(mask)].shape == a[mask].shape
+        same(x[xp.asarray(mask)] + 1.0, a[mask] + 1)
+        same(x[xp.asarray(places)] + 1.0, a[places] + 1)
+        with pytest.raises(IndexError):
+            np.asarray(x[xp.asarray(places + 30)])
+
+
 def test_writes_in_between(device):
     a = numbers(20)
     x, b = xp.asarray(a), a.copy()
