@@ -226,14 +226,12 @@ static int is_blank_held(void)
 /* rerun(*arrays): whether they are there, or were computed as they were before at this point. */
 static PyObject *rerun(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
-    if (tape.off)
-        Py_RETURN_FALSE; /* perhaps somebody wants to know what is read */
     Py_ssize_t there = 0;
     while (there < count && is_there(args[there]))
         there++;
-    if (there == count)
+    if (there == count && !is_in_unit())
         Py_RETURN_TRUE;
-    if (tape.mode != FOLLOWING)
+    if (tape.mode != FOLLOWING || tape.off)
         Py_RETURN_FALSE;
     int code = 0;
     size_t generation = tape.generation;

@@ -403,26 +403,43 @@ static int make(int which)
     return code;
 }
 
-/* Make the calls on the tape, with its settings, so that no array is blank. */
+/* Whether the settings are still those of the tape. */
+static int has_same_settings(void)
+{
+    PyObject *now;
+    if (PyContextVar_Get(settings, NULL, &now) < 0) {
+        PyErr_Clear();
+        return 0;
+    }
+    Py_XDECREF(now);
+    return now == tape.settings;
+}
+
+/* Make the calls on the tape, so that no array is blank. */
 static int make_all(void)
 {
     size_t generation = tape.generation;
-    PyObject *token = tape.settings ? PyContextVar_Set(settings, tape.settings) : NULL;
     int code = 0;
-    if (!token)
-        return -1;
-    while (generation == tape.generation && tape.done < tape.count) {
+    while (!code && generation == tape.generation && tape.done < tape.count) {
         int which = tape.done;
-        if ((code = make(which)) < 0)
-            break;
-        if (generation == tape.generation && tape.done == which)
+        code = make(which);
+        if (!code && generation == tape.generation && tape.done == which)
             tape.done++;
     }
-    PyObject *type, *value, *traceback;
+    return code;
+}
+
+/* The same with the settings of the tape, whatever those of now are. */
+static int make_all_as_set(void)
+{
+    if (has_same_settings())
+        return make_all();
+    PyObject *token = PyContextVar_Set(settings, tape.settings), *type, *value, *traceback;
+    int code = token ? make_all() : -1;
     PyErr_Fetch(&type, &value, &traceback);
-    if (PyContextVar_Reset(settings, token) < 0)
+    if (token && PyContextVar_Reset(settings, token) < 0)
         PyErr_Clear(); /* it cannot: nobody else knows the token */
-    Py_DECREF(token);
+    Py_XDECREF(token);
     PyErr_Restore(type, value, traceback);
     return code;
 }
@@ -438,7 +455,7 @@ static int make_up(int explores)
     if (lock_take((Lock *)recording) < 0)
         return -1;
     size_t generation = tape.generation;
-    int code = tape.mode == FOLLOWING ? make_all() : 0;
+    int code = tape.mode == FOLLOWING ? make_all_as_set() : 0;
     if (!code && tape.mode == FOLLOWING && generation == tape.generation) {
         unsigned missed = tape.count ? ++tape.calls[0].step->missed : 0;
         if (explores && missed && !(missed & (missed - 1)))
@@ -458,19 +475,6 @@ static PyObject *catch_up(PyObject *module, PyObject *none)
     if (tape.mode == EXPLORING)
         end_tape();
     return leave_tape() < 0 ? NULL : Py_NewRef(Py_None);
-}
-
-static PyObject *pause_tape(PyObject *module, PyObject *none)
-{
-    PyObject *done = catch_up(NULL, NULL);
-    tape.off += done != NULL;
-    return done;
-}
-
-static PyObject *resume_tape(PyObject *module, PyObject *none)
-{
-    tape.off--;
-    Py_RETURN_NONE;
 }
 
 /* --- ways that are explored ------------------------------------------------------------------- */
@@ -803,18 +807,6 @@ static int find_root(void)
     return fuses;
 }
 
-/* Whether the settings are still those of the tape. */
-static int has_same_settings(void)
-{
-    PyObject *now;
-    if (PyContextVar_Get(settings, NULL, &now) < 0) {
-        PyErr_Clear();
-        return 0;
-    }
-    Py_XDECREF(now);
-    return now == tape.settings;
-}
-
 /* Write a call on the tape that is a step's; the blank array, or NULL. */
 static PyObject *write_down(Step *step, PyObject *const *args)
 {
@@ -852,12 +844,30 @@ static PyObject *write_down(Step *step, PyObject *const *args)
     return handle;
 }
 
+/* Whether this thread is in a unit or tries a function (array/unit.py): then somebody wants to know
+   what is recorded and what is read. */
+static int is_in_unit(void)
+{
+    PyObject *names[] = {word_waiting, word_watch};
+    for (int i = 0; i < 2; i++) {
+        PyObject *found = PyObject_GetAttr(state, names[i]);
+        Py_XDECREF(found);
+        if (found != Py_None) {
+            PyErr_Clear();
+            return 1;
+        }
+    }
+    int traced = tracing();
+    PyErr_Clear();
+    return traced != 0;
+}
+
 /* Begin a tape with a call: 1 if it follows a way, 0 if it does not. */
 static int begin_tape(int function, PyObject *const *args, Py_ssize_t count)
 {
     tape.fresh = 0;
     tape.off++; /* a finaliser that calls begins none */
-    int begins = find_root() > 0;
+    int begins = !is_in_unit() && find_root() > 0;
     Step *step = begins ? way_on(tape.root, function, args, count) : NULL;
     int explores = begins && !step && is_worth_exploring();
     if (explores && steps_count >= MOST_STEPS)

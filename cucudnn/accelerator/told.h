@@ -127,8 +127,7 @@ static const struct {
                                 each(variance, FAST) each(rerun, FAST) each(explored, FAST)        \
                                     each(learned, FAST) each(catch_up, PLAIN)                      \
                                         each(call_recorded, FAST) each(hold, FAST)                 \
-                                            each(run_replay, FAST) each(pause_tape, PLAIN)         \
-                                                each(resume_tape, PLAIN)
+                                            each(run_replay, FAST)
 #define NUMBER(name, kind) F_##name,
 enum { FUNCTIONS(NUMBER) COUNT };
 #define NAME(name, kind) #name,
@@ -140,7 +139,7 @@ static PyObject *slow[COUNT];
     each(__name__) each(has_traced) each(tracing) each(prune) each(address) each(allocate)         \
         each(run) each(free) each(pop) each(append) each(T) each(get) each(prepare) each(locked)   \
             each(name) each(__enter__) each(__exit__) each(shape) each(dtype) each(ptr)            \
-                each(streams)
+                each(streams) each(waiting) each(watch)
 #define WORD(name) static PyObject *word_##name;
 WORDS(WORD)
 

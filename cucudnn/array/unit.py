@@ -17,7 +17,7 @@ from ..accelerator import tell
 from ..graph.node import Node, Storage, pending_closure
 from ..lowering import evaluate as evaluation
 from ..lowering.device import get
-from ..lowering.log import live_pending, pause_tape, resume_tape
+from ..lowering.log import catch_up, live_pending
 from .caller import user_line
 
 if TYPE_CHECKING:
@@ -95,13 +95,12 @@ def traced() -> Iterator[Attempt]:
     """Try a function in this block."""
     global has_traced
     has_traced = True
-    pause_tape()
+    catch_up()
     before, state.tracing = state.tracing, True
     start, attempt = state.reads, Attempt()
     try:
         yield attempt
     finally:
-        resume_tape()
         state.tracing = before
         attempt.asked = state.reads != start
         state.reads = start
@@ -193,7 +192,7 @@ def opened() -> Iterator[list[Node]]:
     if state.waiting is not None:
         yield results  # a part of the unit that is open
         return
-    pause_tape()
+    catch_up()
     state.waiting = []
     try:
         yield results
@@ -208,7 +207,6 @@ def opened() -> Iterator[list[Node]]:
 def _close(results: list[Node]) -> None:
     """Run what waits, together with the results. What fails of the results alone raises where it
     is read, as without a unit."""
-    resume_tape()
     waiting, state.waiting = state.waiting or [], None
     try:
         _run(waiting, results)

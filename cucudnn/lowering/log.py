@@ -36,16 +36,6 @@ def catch_up() -> None:
     somebody looks for what is pending. Only C leaves calls for later, see accelerator/tape.h."""
 
 
-@accelerated
-def pause_tape() -> None:
-    """Let no call be left for later until `resume_tape` is called as often."""
-
-
-@accelerated
-def resume_tape() -> None:
-    """The end of a pause."""
-
-
 @told
 class Log:
     """The storages of a device by weak references, in the order in which they were made or
