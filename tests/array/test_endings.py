@@ -4,6 +4,7 @@ between the calls."""
 import gc
 import sys
 import threading
+import time
 import weakref
 from functools import partial
 
@@ -328,6 +329,99 @@ def test_a_finaliser_that_writes(device):
         del canary
         b[0] = i
         same(y * x, c * b)
+
+
+def test_finalisers_in_the_midst_of_calls(device):
+    class Canary:
+        def __del__(self):
+            other[...] = 1.0
+
+    other, x = xp.asarray(numbers(3)), xp.asarray(numbers(6))
+    a = np.asarray(x)
+    before = gc.get_threshold()
+    try:
+        for threshold in range(1, 60):
+            gc.set_threshold(threshold)
+            for _ in range(LOOPS):
+                canary = Canary()
+                canary.itself = canary
+                y = (x * 2.0 + 1.0) * x
+                z = (y - 3.0).sum()
+                del y
+                np.testing.assert_allclose(float(z), ((a * 2 + 1) * a - 3).sum(), rtol=1e-5)
+    finally:
+        gc.set_threshold(*before)
+
+
+def test_what_is_empty_is_asked_for_too(device):
+    for i in range(LOOPS):
+        x = xp.asarray(numbers(6, seed=i))
+        y, empty = x * 2.0, x[2:2] * 3.0
+        xp.flush(y, empty)
+        same(empty, np.zeros(0, np.float32))
+        same(y, np.asarray(x) * 2)
+
+
+@built
+def test_an_array_that_a_weak_reference_gives_away(device):
+    home = devices.get(device)
+    locked, given = threading.Event(), []
+
+    def take(reference):
+        with home.lock:
+            locked.set()
+            time.sleep(0.2)
+            given.append(reference())
+
+    for i in range(LOOPS):
+        x = xp.asarray(numbers(6, seed=i))
+        y = x * 2.0
+        reference = weakref.ref(y)
+        z = y + 1.0
+        del y
+        if i == LOOPS - 1:
+            thread = threading.Thread(target=take, args=(reference,))
+            thread.start()
+            locked.wait()
+        xp.flush(z)
+    thread.join()
+    same(given[0], np.asarray(x) * 2)
+
+
+SOURCE = """
+def run(x):
+    y = {}
+    xp.flush(y)
+    return y
+"""
+
+
+def test_threads_do_not_get_what_others_have_learned(device):
+    failures = []
+
+    def work(text):
+        for i in range(150):
+            names = {"xp": xp}
+            exec(compile(SOURCE.format(text), text, "exec"), names)  # a line of its own each time
+            for k in range(4):
+                a = np.arange(6, dtype=np.float32) + k
+                if not np.array_equal(
+                    np.asarray(names["run"](xp.asarray(a))), eval(text, {"x": a})
+                ):
+                    failures.append((text, i, k))
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        texts = ["x * 2.0", "x - 1.0", "x / 4.0"]
+        threads = [threading.Thread(target=work, args=(t,)) for t in texts]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+    finally:
+        sys.setswitchinterval(before)
+    assert not failures
 
 
 def test_threads(device):
