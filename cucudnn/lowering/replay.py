@@ -130,10 +130,7 @@ class Replay:
         try:
             device, plan = self.device, self.plan
             for step, _ in plan.now(device):
-                if type(step) is KernelStep and step.base < 0:
-                    statistics.launches += 1
-                    run_again(step, memory, device, plan.sizes)
-                elif type(step) is not GraphStep:
+                if type(step) is not GraphStep:
                     self._step(step, memory)
                 elif not self._launch(step, memory):
                     for alone in step.steps:
