@@ -204,12 +204,25 @@ static int functions_hold(PyObject *functions)
     return 1;
 }
 
+static int cells_hold(PyObject *cells)
+{
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(cells); i++) {
+        PyObject *entry = PyList_GET_ITEM(cells, i);
+        PyObject *found = PyCell_GET(PyTuple_GET_ITEM(entry, 0));
+        if ((found ? found : missing) != PyTuple_GET_ITEM(entry, 1))
+            return 0;
+    }
+    return 1;
+}
+
 /* 1 if everything is as it was, 0 if Python has to see, -1 after an error. */
 static int all_hold(PyObject *guards)
 {
     int code = names_hold(SLOT(guards, Guards, _named));
     if (code > 0)
         code = functions_hold(SLOT(guards, Guards, _functions));
+    if (code > 0)
+        code = cells_hold(SLOT(guards, Guards, _cells));
     PyObject *checks = SLOT(guards, Guards, _checks);
     for (Py_ssize_t i = 0; code > 0 && i < PyList_GET_SIZE(checks); i++) {
         PyObject *check = Py_NewRef(PyList_GET_ITEM(checks, i));

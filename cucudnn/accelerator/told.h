@@ -48,7 +48,8 @@ typedef struct {
     each(CudaCall, packing) each(CudaCall, pointer) each(CudaCall, blocks) each(CudaCall, threads) \
         each(CudaCall, device)
 #define GUARDS_SLOTS(each)                                                                         \
-    each(Guards, _named) each(Guards, _functions) each(Guards, _checks) each(Guards, arrays)
+    each(Guards, _named) each(Guards, _functions) each(Guards, _cells) each(Guards, _checks)       \
+        each(Guards, arrays)
 #define RECORDED_SLOTS(each)                                                                       \
     each(Recorded, recordings) each(Recorded, free) each(Recorded, never) each(Recorded, unused)   \
         each(Recorded, repeated) each(Recorded, last)

@@ -93,7 +93,7 @@ class Guards:
     """
 
     __slots__ = (
-        "_attributes", "_checks", "_functions", "_globals", "_keep", "_modules", "_named",
+        "_attributes", "_cells", "_checks", "_functions", "_globals", "_keep", "_modules", "_named",
         "_owners", "arrays", "has_classes",
     )  # fmt: skip
 
@@ -103,6 +103,7 @@ class Guards:
         self._checks: list[Guard] = []
         self._named: list[tuple[Any, str, Any]] = []  # mappings, names, and values there
         self._functions: list[tuple[Any, Any, Any, Any]] = []  # with code and defaults
+        self._cells: list[tuple[Any, Any]] = []  # of closures, with what was in them
         self._keep: dict[int, Any] = {}  # by identity, so that none is used again
         self._globals: set[tuple[int, str]] = set()
         self._attributes: set[str] = set()
@@ -266,7 +267,7 @@ class Guards:
     def _visit_cell(self, cell: Any) -> None:
         found = _cell_value(cell)
         self._keep[id(cell)] = cell
-        self._checks.append(lambda: _is_same(_cell_value(cell), found))
+        self._cells.append((cell, found))
         if found is not _MISSING:
             self._visit(found)
 
@@ -316,6 +317,10 @@ def hold(guards: Guards) -> bool:
             return False
     for f, code, defaults, named in guards._functions:
         if not (f.__code__ is code and f.__defaults__ is defaults and f.__kwdefaults__ is named):
+            return False
+    for cell, value in guards._cells:
+        found = _cell_value(cell)
+        if found is not value and not _is_same(found, value):
             return False
     for check in guards._checks:  # noqa: SIM110 - a generator would take twice the time
         if not check():
