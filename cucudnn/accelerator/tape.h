@@ -698,38 +698,68 @@ static PyObject *see_number(Step *step, PyObject *const *args, PyObject *made)
     return NULL;
 }
 
-/* Explore from the last call on, all being made: as if they had been explored. */
-static void see_ways_on(void)
+/* What the tape has of each input and call while a way is explored: a weak reference to the handle,
+   and for a call the node made of its float. As a list, with None where there is nothing; NULL if
+   that cannot be told. */
+static PyObject *seen_on_tape(void)
 {
-    tape.off++; /* letting go of objects can run anything */
-    int fits = 1;
-    for (int i = 0; i < tape.inputs_count; i++) {
-        Input *input = &tape.inputs[i];
-        PyObject *reference = PyWeakref_NewRef(input->handle, NULL), *before = input->handle;
-        input->seq = PyLong_AsLongLong(NODE(input->node, seq));
-        fits = fits && reference;
-        input->handle = reference ? reference : Py_NewRef(Py_None);
-        Py_DECREF(before);
-    }
-    for (int i = 0; i < tape.count; i++) {
-        Call *call = &tape.calls[i];
-        PyObject *handle = call->handle, *number = call->number;
-        PyObject *reference = PyWeakref_NewRef(handle, NULL), *leaf_now = NULL;
-        for (int k = 1; k < call->step->count; k++)
+    PyObject *seen = PyList_New(0);
+    for (int i = 0; seen && i < tape.inputs_count + tape.count; i++) {
+        Call *call = i < tape.inputs_count ? NULL : &tape.calls[i - tape.inputs_count];
+        PyObject *handle = call ? call->handle : tape.inputs[i].handle, *number = NULL;
+        for (int k = 1; call && k < call->step->count; k++)
             if (call->step->operands[k].kind == NUMBER)
-                leaf_now = node_of_number(handle, k);
-        fits = fits && reference && !number == !leaf_now;
-        call->handle = reference ? reference : Py_NewRef(Py_None);
-        call->number = Py_XNewRef(leaf_now);
+                number = node_of_number(handle, k);
+        int fits = !call || !call->number == !number;
+        Py_XINCREF(number);
+        Py_INCREF(handle);
+        PyObject *reference = fits ? PyWeakref_NewRef(handle, NULL) : NULL;
+        if (!reference || PyList_Append(seen, reference) < 0 ||
+            PyList_Append(seen, number ? number : Py_None) < 0)
+            Py_CLEAR(seen);
+        Py_XDECREF(reference);
         Py_XDECREF(number);
         Py_DECREF(handle);
     }
     PyErr_Clear();
+    return seen;
+}
+
+/* Take what was seen, and let go of nothing: the list has what the tape had before. */
+static void swap_on_tape(PyObject *seen)
+{
+    for (int i = 0; i < tape.inputs_count + tape.count; i++) {
+        Input *input = i < tape.inputs_count ? &tape.inputs[i] : NULL;
+        Call *call = input ? NULL : &tape.calls[i - tape.inputs_count];
+        PyObject **handle = input ? &input->handle : &call->handle, *before = *handle;
+        if (input)
+            input->seq = PyLong_AsLongLong(NODE(input->node, seq));
+        *handle = PyList_GET_ITEM(seen, 2 * i);
+        PyList_SET_ITEM(seen, 2 * i, before);
+        PyObject *number = PyList_GET_ITEM(seen, 2 * i + 1);
+        if (call && call->number) {
+            PyList_SET_ITEM(seen, 2 * i + 1, call->number);
+            call->number = number;
+        }
+    }
+}
+
+/* Explore from the last call on, all being made: as if they had been explored. */
+static void see_ways_on(void)
+{
+    size_t generation = tape.generation;
+    tape.off++; /* the collector, and letting go of objects, can run anything: it may end the tape */
+    PyObject *seen = seen_on_tape();
+    if (generation == tape.generation) {
+        if (seen) {
+            swap_on_tape(seen);
+            tape.mode = EXPLORING;
+            tape.generation++;
+        } else
+            end_tape();
+    }
+    Py_XDECREF(seen);
     tape.off--;
-    tape.mode = EXPLORING;
-    tape.generation++;
-    if (!fits)
-        end_tape();
 }
 
 /* What is known of an array that a call has made. 0 if it cannot be made in another way. */
