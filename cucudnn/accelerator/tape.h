@@ -518,8 +518,13 @@ static Py_ssize_t bytes_of(PyObject *node)
 static int see_input(PyObject *x, Operand *operand)
 {
     PyObject *node = stored_node(x), *geometry = SLOT(x, Array, _geometry);
-    if (!node || tape.inputs_count == MOST_INPUTS ||
-        (geometry != Py_None && Py_TYPE(geometry) != (PyTypeObject *)array))
+    if (!node || tape.inputs_count == MOST_INPUTS)
+        return 0;
+    /* what shows the bytes as another dtype is read with a device's lock, which is not taken while
+       recording, as calls on the tape are made */
+    if (geometry != Py_None &&
+        (Py_TYPE(geometry) != (PyTypeObject *)array ||
+         (PyObject *)PyArray_DESCR((PyArrayObject *)geometry) != NODE(node, dtype)))
         return 0;
     int same = first_of(node, tape.inputs_count);
     if (same == tape.inputs_count && (tape.bytes += bytes_of(node)) > MOST_BYTES)
