@@ -429,13 +429,33 @@ static int make_all(void)
     return code;
 }
 
+/* The same where this thread tries a function: another thread's calls are no part of that. */
+static int make_all_untraced(void)
+{
+    int traced = tracing();
+    if (traced <= 0)
+        return traced < 0 ? -1 : make_all();
+    PyObject *type, *value, *traceback;
+    int code = PyObject_SetAttr(state, word_tracing, Py_False) < 0 ? -1 : make_all();
+    PyErr_Fetch(&type, &value, &traceback);
+    int put_back = PyObject_SetAttr(state, word_tracing, Py_True);
+    if (put_back == 0) {
+        PyErr_Restore(type, value, traceback);
+        return code;
+    }
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(traceback);
+    return -1;
+}
+
 /* The same with the settings of the tape, whatever those of now are. */
 static int make_all_as_set(void)
 {
     if (has_same_settings())
-        return make_all();
+        return make_all_untraced();
     PyObject *token = PyContextVar_Set(settings, tape.settings), *type, *value, *traceback;
-    int code = token ? make_all() : -1;
+    int code = token ? make_all_untraced() : -1;
     PyErr_Fetch(&type, &value, &traceback);
     if (token && PyContextVar_Reset(settings, token) < 0)
         PyErr_Clear(); /* it cannot: nobody else knows the token */
