@@ -303,26 +303,26 @@ static PyObject *explored(PyObject *module, PyObject *const *args, Py_ssize_t co
     return result || PyErr_Occurred() ? result : Py_NewRef(Py_None);
 }
 
-/* Keep an ending at a step. */
-static int keep(Step *step, PyObject *ending)
-{
-    if (!step->endings && !(step->endings = PyList_New(0)))
-        return -1;
-    return PyList_Insert(step->endings, 0, ending) < 0
-               ? -1
-               : PyList_SetSlice(step->endings, MOST_ENDINGS, PY_SSIZE_T_MAX, NULL);
-}
-
 /* learned(ending, ticket): keep it at the end of the way that was explored. */
 static PyObject *learned(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
+    /* before the step is looked at: the collector calls finalisers, and other threads run */
+    PyObject *fresh = PyList_New(0);
+    if (!fresh)
+        return NULL;
     Step *step = last.step;
     if (count != 2 || !IS(args[0], Ending) || !step || last.generation != steps_generation ||
-        PyLong_AsSsize_t(args[1]) != last.ticket)
+        PyLong_AsSsize_t(args[1]) != last.ticket) {
+        Py_DECREF(fresh);
         Py_RETURN_NONE;
+    }
     last.step = NULL;
-    tape.off++; /* so that no step is forgotten */
-    int code = keep(step, args[0]);
-    tape.off--;
+    if (!step->endings)
+        step->endings = Py_NewRef(fresh);
+    Py_SETREF(fresh, Py_NewRef(step->endings)); /* what goes may take the step along */
+    int code = PyList_Insert(fresh, 0, args[0]) < 0
+                   ? -1
+                   : PyList_SetSlice(fresh, MOST_ENDINGS, PY_SSIZE_T_MAX, NULL);
+    Py_DECREF(fresh);
     return code < 0 ? NULL : Py_NewRef(Py_None);
 }
