@@ -773,7 +773,7 @@ static void swap_on_tape(PyObject *seen)
 static void see_ways_on(void)
 {
     size_t generation = tape.generation;
-    tape.off++; /* the collector, and letting go of objects, can run anything: it may end the tape */
+    tape.off++; /* the collector, and letting go of objects, can run anything and end the tape */
     PyObject *seen = seen_on_tape();
     if (generation == tape.generation) {
         if (seen) {
