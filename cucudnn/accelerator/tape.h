@@ -632,7 +632,8 @@ static Step *see_call(int function, PyObject *const *args, Py_ssize_t count)
     steps_count++;
     step->function = function;
     step->base = NO_VIEW;
-    int fits = (step->frame = see_line(step)) >= 0;
+    size_t generation = tape.generation; /* a finaliser may end the tape: then it has no inputs */
+    int fits = (step->frame = see_line(step)) >= 0 && generation == tape.generation;
     for (; fits && step->count < count; step->count++)
         fits = see_operand(function, args[step->count], &step->operands[step->count]);
     if (fits)
