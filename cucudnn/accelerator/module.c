@@ -25,6 +25,10 @@
 #include "handles.h"
 #include "addresses.h"
 #include "tape.h"
+#include "steps.h"
+#include "late_calls.h"
+#include "exploring.h"
+#include "following.h"
 #include "attributes.h"
 #include "views.h"
 #include "recording.h"
@@ -34,6 +38,7 @@
 #include "evaluation.h"
 #include "replays.h"
 #include "endings.h"
+#include "guards.h"
 #include "calls.h"
 #include "memory.h"
 
