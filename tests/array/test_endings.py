@@ -353,6 +353,38 @@ def test_finalisers_in_the_midst_of_calls(device):
         gc.set_threshold(*before)
 
 
+def test_finalisers_while_ways_are_explored(device):
+    class Canary:
+        def __init__(self):
+            self.itself = self
+
+        def __del__(self):
+            other[...] = 1.0
+
+    def turn(xp, x, i):
+        y = x[i % 2 :] + 1.0
+        z = y * 2.0
+        z = z - 3.0 if i % 3 == 2 else z + x[i % 2 :]
+        return y, z * z if i % 5 == 4 else z
+
+    other, a = xp.asarray(numbers(3)), numbers(4, 3)
+    x, before = xp.asarray(a), gc.get_threshold()
+    try:
+        for threshold in (2, 5, 11, 17, 24, 30, 40, 50):
+            gc.set_threshold(threshold)
+            kept = []
+            for i in range(40):
+                for _ in range(4):
+                    Canary()
+                y, z = turn(xp, x, i)
+                kept.append(y)
+                want_y, want_z = turn(np, a, i)
+                same(z, want_z)
+                same(y, want_y)
+    finally:
+        gc.set_threshold(*before)
+
+
 def test_what_is_empty_is_asked_for_too(device):
     for i in range(LOOPS):
         x = xp.asarray(numbers(6, seed=i))
