@@ -55,7 +55,8 @@ def test_a_package_that_was_built_without_a_compiler(tmp_path):
         "import cucudnn as xp; from cucudnn import accelerator;"
         "assert not accelerator.is_built; print(xp.__file__, (xp.arange(4.0) + 1).sum())"
     )
-    environment = {**os.environ, "PYTHONPATH": str(tmp_path), "CUCUDNN_DEVICE": "cpu"}
+    paths = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+    environment = {**os.environ, "PYTHONPATH": paths, "CUCUDNN_DEVICE": "cpu"}
     environment.pop("CUCUDNN_ACCELERATOR", None)
     done = subprocess.run(
         [sys.executable, "-c", code], env=environment, check=True, capture_output=True, text=True,
