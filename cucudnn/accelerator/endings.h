@@ -257,12 +257,13 @@ static PyObject *rerun(PyObject *module, PyObject *const *args, Py_ssize_t count
     Py_RETURN_FALSE;
 }
 
+/* Where a way that was explored has ended last. Another thread may end one before what was learned of
+   this one is kept: then the ticket is another. */
 static struct {
     Step *step;
     size_t generation;
-    Py_ssize_t
-        ticket; /* another thread may end a way before what was learned of this one is kept */
-} last;         /* the step where a way that was explored has ended */
+    Py_ssize_t ticket;
+} last;
 
 /* explored(*arrays): the calls that they come from, the numbers of the nodes that were there before,
    for each call the node of its float or None, and its array or None if nobody holds it or it is a

@@ -66,7 +66,7 @@ typedef struct {
 static struct {
     enum { IDLE, FOLLOWING, EXPLORING } mode;
     unsigned long thread;
-    int off;         /* calls are made as ever: the tape itself makes them, or somebody pauses */
+    int off;         /* calls are made as ever: the tape makes them, or is being changed */
     int fresh;       /* nothing has been called since an evaluation */
     int count, done; /* calls on the tape, and how many of them have been made */
     int inputs_count;
