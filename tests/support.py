@@ -1,5 +1,7 @@
 """What the tests of aliasing and laziness share."""
 
+import sys
+import threading
 from contextlib import contextmanager
 
 import numpy as np
@@ -74,3 +76,17 @@ def broken(x):
         return Node(BROKEN, (n,), n.shape, n.dtype, apply.copy(n).strides, n.device)
 
     return record(node, x)
+
+
+def in_threads(work, arguments):
+    """Call a function with each of the arguments, in threads that take turns very often."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        threads = [threading.Thread(target=work, args=(x,)) for x in arguments]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(before)

@@ -2,7 +2,6 @@
 between the calls."""
 
 import gc
-import sys
 import threading
 import time
 import weakref
@@ -16,6 +15,7 @@ from cucudnn import accelerator
 from cucudnn.array import endings
 from cucudnn.lowering import device as devices
 from cucudnn.lowering.evaluate import statistics
+from tests.support import in_threads
 
 LOOPS = 8  # the first is seen, the second explored, the others follow
 built = pytest.mark.skipif(not accelerator.is_built, reason="there is nothing in C")
@@ -442,17 +442,7 @@ def test_threads_do_not_get_what_others_have_learned(device):
                 ):
                     failures.append((text, i, k))
 
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-5)
-    try:
-        texts = ["x * 2.0", "x - 1.0", "x / 4.0"]
-        threads = [threading.Thread(target=work, args=(t,)) for t in texts]
-        for t in threads:
-            t.start()
-        for t in threads:
-            t.join()
-    finally:
-        sys.setswitchinterval(before)
+    in_threads(work, ["x * 2.0", "x - 1.0", "x / 4.0"])
     assert not failures
 
 
@@ -469,16 +459,7 @@ def test_threads(device):
             except BaseException as error:  # noqa: BLE001
                 failures.append((i, error))
 
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-5)
-    try:
-        threads = [threading.Thread(target=work, args=(seed,)) for seed in range(3)]
-        for t in threads:
-            t.start()
-        for t in threads:
-            t.join()
-    finally:
-        sys.setswitchinterval(before)
+    in_threads(work, range(3))
     assert not failures
 
 

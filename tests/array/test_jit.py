@@ -5,7 +5,6 @@ import dataclasses
 import functools
 import math
 import random
-import sys
 import threading
 import time
 import warnings
@@ -23,6 +22,7 @@ from cucudnn.array.parameter import Parameter
 from cucudnn.lowering import device as devices
 from cucudnn.lowering import evaluate
 from cucudnn.lowering.plan import PlanCache
+from tests.support import in_threads
 
 
 @pytest.fixture
@@ -1401,20 +1401,11 @@ def test_threads_that_write_to_one_array(device):
     f(x, rng)
     f(x, rng)
 
-    def work():
+    def work(number):
         for _ in range(100):
             f(x, rng)
 
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-5)
-    try:
-        threads = [threading.Thread(target=work) for _ in range(8)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    finally:
-        sys.setswitchinterval(interval)
+    in_threads(work, range(8))
     assert float(x[0]) == 802
     assert rng._counter >= 3 * 802
 
