@@ -1,9 +1,20 @@
 /* Ways that are explored: calls are made as ever, and what they were is kept as steps. */
 
+/* What a weak reference is to, borrowed; NULL if that is gone. */
 static PyObject *held_by(PyObject *reference)
 {
+#if PY_VERSION_HEX >= 0x030D0000
+    PyObject *object;
+    int code = PyWeakref_GetRef(reference, &object);
+    if (code < 0)
+        PyErr_Clear();
+    if (code > 0)
+        Py_DECREF(object); /* others hold it, or it would be gone */
+    return code > 0 ? object : NULL;
+#else
     PyObject *object = PyWeakref_GET_OBJECT(reference);
     return object == Py_None ? NULL : object;
+#endif
 }
 
 /* The call of a way that is explored whose result an array is; -1 if there is none. */
