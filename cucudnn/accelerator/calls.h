@@ -76,31 +76,33 @@ static PyObject *given(PyObject *module, PyObject *const *args, Py_ssize_t count
     return PyObject_Vectorcall(slow[F_given], args, count, NULL);
 }
 
-/* Put the arguments into a copy of the recording's memory; NULL without an error if an argument
-   has lost its own. */
+/* Put what pairs of slot and number say into memory. */
+static int put_pairs(PyObject *memory, PyObject *pairs, PyObject *const *objects, int are_nodes)
+{
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(pairs); i++) {
+        PyObject *pair = PyList_GET_ITEM(pairs, i);
+        PyObject *object = objects[PyLong_AsSsize_t(PyTuple_GET_ITEM(pair, 1))];
+        if (are_nodes)
+            object = NODE(object, data);
+        if (object == Py_None || PyList_SetItem(memory, PyLong_AsSsize_t(PyTuple_GET_ITEM(pair, 0)),
+                                                Py_NewRef(object)) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Put the arguments into a copy of the recording's memory; NULL, perhaps without an error, if an
+   argument has lost its own. */
 static PyObject *filled_memory(PyObject *recording, PyObject *given)
 {
-    PyObject *kept = SLOT(recording, Recording, memory), *arrays, *numbers;
+    PyObject *kept = SLOT(recording, Recording, memory);
+    PyObject *nodes = SLOT(given, Given, nodes), *numbers = SLOT(given, Given, numbers);
     PyObject *memory = PyList_GetSlice(kept, 0, PyList_GET_SIZE(kept));
-    arrays = SLOT(recording, Recording, arrays);
-    for (Py_ssize_t i = 0; memory && i < PyList_GET_SIZE(arrays); i++) {
-        PyObject *pair = PyList_GET_ITEM(arrays, i);
-        PyObject *node =
-            PyList_GetItem(SLOT(given, Given, nodes), PyLong_AsSsize_t(PyTuple_GET_ITEM(pair, 1)));
-        PyObject *data = node ? NODE(node, data) : Py_None;
-        if (data == Py_None || PyList_SetItem(memory, PyLong_AsSsize_t(PyTuple_GET_ITEM(pair, 0)),
-                                              Py_NewRef(data)) < 0)
-            Py_CLEAR(memory);
-    }
-    numbers = SLOT(recording, Recording, numbers);
-    for (Py_ssize_t i = 0; memory && i < PyList_GET_SIZE(numbers); i++) {
-        PyObject *pair = PyList_GET_ITEM(numbers, i);
-        PyObject *number = PyList_GetItem(SLOT(given, Given, numbers),
-                                          PyLong_AsSsize_t(PyTuple_GET_ITEM(pair, 1)));
-        if (!number || PyList_SetItem(memory, PyLong_AsSsize_t(PyTuple_GET_ITEM(pair, 0)),
-                                      Py_NewRef(number)) < 0)
-            Py_CLEAR(memory);
-    }
+    if (memory && (put_pairs(memory, SLOT(recording, Recording, arrays),
+                             PySequence_Fast_ITEMS(nodes), 1) < 0 ||
+                   put_pairs(memory, SLOT(recording, Recording, numbers),
+                             PySequence_Fast_ITEMS(numbers), 0) < 0))
+        Py_CLEAR(memory);
     return memory;
 }
 
@@ -115,10 +117,7 @@ static PyObject *handles_on(PyObject *outputs, PyObject *memory)
     for (Py_ssize_t i = 0; made && i < PyList_GET_SIZE(outputs); i++) {
         PyObject *output = PyList_GET_ITEM(outputs, i), *layout = PyTuple_GET_ITEM(output, 1);
         PyObject *data = PyList_GetItem(memory, PyLong_AsSsize_t(PyTuple_GET_ITEM(output, 0)));
-        PyObject *node = data ? make_node(leaf, Py_NewRef(no_tuple), NODE(layout, shape),
-                                          NODE(layout, dtype), NODE(layout, strides),
-                                          NODE(layout, device), data, NODE(layout, layout))
-                              : NULL;
+        PyObject *node = data ? stored_as(layout, data) : NULL;
         PyObject *handle =
             node ? make_handle(node, PyTuple_GET_ITEM(output, 2) == Py_True, 0) : NULL;
         if (!handle || PyList_Append(made, handle) < 0)
@@ -238,21 +237,6 @@ static int are_arguments_of(PyObject *args, PyObject *key, Arguments *arguments)
         }
     }
     return at == length;
-}
-
-/* Put what pairs of slot and number say into memory. */
-static int put_pairs(PyObject *memory, PyObject *pairs, PyObject *const *objects, int are_nodes)
-{
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(pairs); i++) {
-        PyObject *pair = PyList_GET_ITEM(pairs, i);
-        PyObject *object = objects[PyLong_AsSsize_t(PyTuple_GET_ITEM(pair, 1))];
-        if (are_nodes)
-            object = NODE(object, data);
-        if (object == Py_None || PyList_SetItem(memory, PyLong_AsSsize_t(PyTuple_GET_ITEM(pair, 0)),
-                                                Py_NewRef(object)) < 0)
-            return -1;
-    }
-    return 0;
 }
 
 /* Key, recording and `free` of the last call, if this one is to be repeated from it. */

@@ -143,10 +143,7 @@ static int give_results(PyObject *ending, PyObject *memory)
         PyObject *layout = PyTuple_GET_ITEM(output, 2);
         PyObject *data = PyList_GetItem(memory, PyLong_AsSsize_t(PyTuple_GET_ITEM(output, 0)));
         PyObject *line = line_at(call->step->code, call->step->instruction), *handle = NULL;
-        PyObject *node = data && line ? make_node(leaf, Py_NewRef(no_tuple), NODE(layout, shape),
-                                                  NODE(layout, dtype), NODE(layout, strides),
-                                                  NODE(layout, device), data, NODE(layout, layout))
-                                      : NULL;
+        PyObject *node = data && line ? stored_as(layout, data) : NULL;
         if (node)
             handle = handle_at(node, PyTuple_GET_ITEM(output, 3) == Py_True, 0, line);
         if (handle && generation == tape.generation && IS_BLANK(call->handle))

@@ -64,18 +64,13 @@ typedef void (*HostEntry)(void *kernel, const int64_t *words, int64_t count, int
 typedef int (*CudaLaunch)(void *kernel, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
                           unsigned, void *stream, void **parameters, void **extra);
 
-static int is_never(PyObject *compiles)
-{
-    return !PyUnicode_CompareWithASCIIString(compiles, "never");
-}
-
 /* Whether machine code may be called with the settings of now. */
 static int may_be_compiled(void)
 {
     PyObject *now;
     if (PyContextVar_Get(settings, NULL, &now) < 0 || !now)
         return 0;
-    int code = !is_never(SLOT(now, Settings, compile));
+    int code = PyUnicode_CompareWithASCIIString(SLOT(now, Settings, compile), "never") != 0;
     Py_DECREF(now);
     return code;
 }

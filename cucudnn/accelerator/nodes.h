@@ -33,6 +33,13 @@ static PyObject *make_node(PyObject *op, PyObject *inputs, PyObject *shape, PyOb
     return node;
 }
 
+/* Memory as a node, laid out as another. */
+static PyObject *stored_as(PyObject *layout, PyObject *data)
+{
+    return make_node(leaf, Py_NewRef(no_tuple), NODE(layout, shape), NODE(layout, dtype),
+                     NODE(layout, strides), NODE(layout, device), data, NODE(layout, layout));
+}
+
 static PyObject *new_node(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
     if (count != 8)

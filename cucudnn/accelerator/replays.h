@@ -57,6 +57,8 @@ static int replayed_kernel(PyObject *replay, PyObject *memory)
     if (step == Py_None || !was_launched(SLOT(step, KernelStep, call)))
         return 0;
     book = PyObject_GetItem(logs, SLOT(replay, Replay, name));
+    if (book)
+        Py_SETREF(SLOT(book, Log, evaluated), Py_NewRef(SLOT(book, Log, recorded)));
     PyObject *done =
         book ? kernel_again(step, memory, SLOT(replay, Replay, device), SLOT(plan, Plan, sizes))
              : NULL;
@@ -67,22 +69,9 @@ static int replayed_kernel(PyObject *replay, PyObject *memory)
     return code;
 }
 
-/* A device has been given something to do. */
-static int note_evaluation(PyObject *name)
-{
-    PyObject *book = PyObject_GetItem(logs, name);
-    if (!book)
-        return -1;
-    Py_SETREF(SLOT(book, Log, evaluated), Py_NewRef(SLOT(book, Log, recorded)));
-    Py_DECREF(book);
-    return 0;
-}
-
 /* Run a plan with the device's lock held; -1 after an error. */
 static int replayed(PyObject *replay, PyObject *memory)
 {
-    if (note_evaluation(SLOT(replay, Replay, name)) < 0)
-        return -1;
     if (replayed_kernel(replay, memory))
         return 0;
     if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_Exception))

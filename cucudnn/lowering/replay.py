@@ -118,6 +118,8 @@ class Replay:
     def run(self, memory: list[Any]) -> None:
         """Run the steps. `memory` holds buffers and numbers by slot: those of the leaves are given,
         those of what is stored are filled in. With the device's lock held, in its context."""
+        book = logs[self.name]
+        book.evaluated = book.recorded
         self.device.prepare(self.plan.calls)
         try:
             self._run(memory)
